@@ -22,7 +22,7 @@ type compiler struct {
 	at       Position
 }
 
-// atomKey is an Atom without its place.
+// atomKey is an Atom without its position.
 type atomKey struct {
 	field  Field
 	kind   Kind
@@ -61,16 +61,16 @@ func (c *compiler) condition(cond Condition, depth int) node {
 	case Not:
 		return node{op: opNot, of: []node{c.condition(t.Of, depth+1)}}
 	case nil:
-		c.fail("a condition is missing; a rule and a Not have exactly one")
+		c.fail("a condition is missing; a rule and a Not require exactly one")
 	default:
-		c.fail("%T is no condition; use And, Or, Not or Atom, not pointers to them", cond)
+		c.fail("%T is not a condition; use And, Or, Not or Atom, not pointers to them", cond)
 	}
 	return node{}
 }
 
 func (c *compiler) list(name string, of []Condition, depth int) []node {
 	if len(of) == 0 {
-		c.fail("%s is empty; it needs at least one condition", name)
+		c.fail("%s is empty; it requires at least one condition", name)
 	}
 	nodes := make([]node, len(of))
 	for i, o := range of {
@@ -83,7 +83,7 @@ func (c *compiler) list(name string, of []Condition, depth int) []node {
 	return nodes
 }
 
-// valid returns whether an atom compiles, without adding to the faults.
+// valid reports whether an atom compiles, without adding to the faults.
 func (c *compiler) valid(cond Condition) bool {
 	before := len(c.errs)
 	m := c.atom(cond.(Atom))
@@ -135,13 +135,13 @@ func compileAtom(a Atom) (*matcher, error) {
 		return m, err
 	}
 	if m.literal = normalise(plain(expr), a.Norm); m.literal == "" {
-		return nil, &PatternError{a.Value, 0, "nothing to compare is left; accents alone are removed by the norm: write the letter, or norm none"}
+		return nil, &PatternError{a.Value, 0, "the norm removes the whole pattern, which consists of accents; write the letters, or norm none"}
 	}
 	return m, nil
 }
 
-// anchored compiles an expression with the anchors of the atom's kind around it
-// as one group. A dot is any character, a decoded line feed too.
+// anchored compiles an expression with the anchors of the atom's kind around it as one group. A dot matches any
+// character, including a decoded line feed.
 func anchored(a Atom, expr string) (*regexp.Regexp, error) {
 	flags := "(?s)"
 	if a.Norm != NormNone {
@@ -182,12 +182,12 @@ func parseRange(s string) (low, high int, err error) {
 	}
 	if first != "" {
 		if low, err = strconv.Atoi(first); err != nil || !isNumber(first) {
-			return bad(1, "no number of characters")
+			return bad(1, "not a number of characters")
 		}
 	}
 	if last != "" {
 		if high, err = strconv.Atoi(last); err != nil || !isNumber(last) {
-			return bad(1+len(first)+min(len(s)-3-len(first), 1), "no number of characters")
+			return bad(1+len(first)+min(len(s)-3-len(first), 1), "not a number of characters")
 		}
 	}
 	if low > high {
@@ -200,14 +200,14 @@ func parseRange(s string) (low, high int, err error) {
 func (c *compiler) compileRule(i int, r Rule) rule {
 	c.rule, c.at = i, r.At
 	if len(r.Then) == 0 {
-		c.fail("the rule has no action; write one of %s behind its condition", strings.Join(verbNames[:], ", "))
+		c.fail("the rule has no action; write one of %s after its condition", strings.Join(verbNames[:], ", "))
 	}
 	for _, a := range r.Then {
 		switch {
 		case int(a.Verb) >= len(verbNames):
 			c.fail("unknown action %v; write one of %s", a.Verb, strings.Join(verbNames[:], ", "))
 		case a.Verb == AddMeta && a.Name == "":
-			c.fail("AddMeta without a name; write name=\"...\"")
+			c.fail("AddMeta has no name; write name=\"...\"")
 		case a.Verb == Priority && !validShift(a.Shift):
 			c.fail("shift %d is out of range; write -2 (highest) to 2 (lowest)", a.Shift)
 		}
@@ -234,8 +234,7 @@ func validShift(n int) bool { return -2 <= n && n <= 2 }
 // Matcher is a compiled condition by itself. It is safe for concurrent use.
 type Matcher struct{ node node }
 
-// CompileCondition compiles a condition that belongs to no rule. The errors, all
-// that there are, are *Error.
+// CompileCondition compiles a condition that belongs to no rule. It returns all errors, each an *Error.
 func CompileCondition(cond Condition) (*Matcher, []error) {
 	c := newCompiler(0)
 	n := c.condition(cond, 0)

@@ -42,16 +42,16 @@ func TestAllErrorsAreReported(t *testing.T) {
 		"CrawlConfig.xml:5:10: a condition is missing",
 		"CrawlConfig.xml:6:10: the rule has no action",
 		"CrawlConfig.xml:7:10: unknown action Verb(99)",
-		"CrawlConfig.xml:7:10: AddMeta without a name",
+		"CrawlConfig.xml:7:10: AddMeta has no name",
 		"CrawlConfig.xml:7:10: shift -3",
-		`CrawlConfig.xml:80:11: pattern "a\q", character 2: \q means nothing`,
+		`CrawlConfig.xml:80:11: pattern "a\q", character 2: \q has no meaning`,
 		"CrawlConfig.xml:9:10: unknown field Field(9)",
 		"CrawlConfig.xml:9:10: unknown kind Kind(9)",
 		"CrawlConfig.xml:9:10: unknown norm Norm(9)",
 		`CrawlConfig.xml:100:13: pattern "foo\)", character 4: unexpected )`,
 		"CrawlConfig.xml:110:10: pattern \"\", character 1: the pattern is empty",
-		"CrawlConfig.xml:120:11: pattern \"[x]\", character 2: no number",
-		"CrawlConfig.xml:13:10: *actionrules.Atom is no condition",
+		"CrawlConfig.xml:120:11: pattern \"[x]\", character 2: not a number",
+		"CrawlConfig.xml:13:10: *actionrules.Atom is not a condition",
 	}
 	var got []string
 	for i, err := range errs {

@@ -2,11 +2,10 @@ package actionrules
 
 import "strings"
 
-// Domain is the one condition of CrawlConfig.xml that is more than an atom. It matches a
-// host and its subdomains: foo.com and bar.foo.com, not barfoo.com. It is Or(Atom host
-// suffix ".val", Atom host exact "val"); where val may hold operators it is grouped behind
-// the dot. Val is a pattern like Atom.Value, re is Atom.Regexp (litteral="false") and at is
-// Atom.At.
+// Domain is the only condition of CrawlConfig.xml that is not a single atom. It matches a host and its subdomains:
+// foo.com and bar.foo.com, not barfoo.com. It is Or(Atom host suffix ".val", Atom host exact "val"); if val may contain
+// operators it is grouped after the dot. Val is a pattern like Atom.Value, re is Atom.Regexp (litteral="false") and at
+// is Atom.At.
 func Domain(val string, n Norm, re bool, at Position) Condition {
 	return Or{[]Condition{
 		Atom{FieldHost, KindSuffix, n, subdomains(val, re), re, at},
@@ -14,7 +13,7 @@ func Domain(val string, n Norm, re bool, at Position) Condition {
 	}}
 }
 
-// subdomains is the pattern of a dot before val.
+// subdomains returns the pattern of val after a dot.
 func subdomains(val string, re bool) string {
 	switch {
 	case val == "":
@@ -28,7 +27,7 @@ func subdomains(val string, re bool) string {
 	}
 }
 
-// isDomain reports whether o was made by Domain.
+// isDomain reports whether o was created by Domain.
 func isDomain(o Or) bool {
 	if len(o.Of) != 2 {
 		return false

@@ -60,9 +60,9 @@ func (e *Engine) Decide(u weburl.URL) Decision {
 	return d
 }
 
-// start is the decision before any rule (CloudView manual, "Crawl Rules" and the
-// site option of a root). A root adds to the start state: it is accepted, and
-// followed where DefaultFollowRoots is set. The metas are appended to those given.
+// start returns the decision before any rule (CloudView manual, "Crawl Rules" and the site option of a root). A root
+// adds to the start state: it is accepted, and followed if DefaultFollowRoots is set. The metas are appended to those
+// given.
 func (e *Engine) start(u weburl.URL, metas []Meta) Decision {
 	d := Decision{Accept: e.set.DefaultAccept, Index: e.set.DefaultIndex, Follow: e.set.DefaultFollow, Metas: metas}
 	if len(e.set.Roots) == 0 {

@@ -54,7 +54,7 @@ func (e *PatternError) Error() string {
 	return fmt.Sprintf("pattern %s, character %d: %s", quote(e.Value), e.Offset+1, e.Text)
 }
 
-// quote shows a value, cut to a length that a line can bear.
+// quote shows a value, shortened to fit on a line.
 func quote(s string) string {
 	const most = 120
 	if len(s) <= most {

@@ -12,18 +12,17 @@ type Explanation struct {
 	Decision Decision
 	Start    Start
 	Rules    []RuleTrace // every rule, or with ExplainMatches those that match, in order
-	// Last is by dimension the index of the last rule that set it, -1 if none did.
+	// Last contains, for each dimension, the index of the last rule that set it, or -1.
 	Last [dimensions]int
 }
 
 // Start is the state before the first rule, and its reason.
 type Start struct {
 	Accept, Index, Follow bool
-	// Site is the index of the first root whose site the URL lies in, -1 if it
-	// lies in none and the defaults hold.
+	// Site is the index of the first root whose site contains the URL, or -1 if none does and the defaults apply.
 	Site int
-	// Root is the index of the root that the URL itself is, -1 if it is not a root. Of
-	// several with the same URL the last, whose priority counts.
+	// Root is the index of the root with this URL, or -1 if it is not a root. Of several with the same URL it is the last,
+	// whose priority applies.
 	Root int
 	// Why is the reason as text: "default", "site of root URL" or "root itself".
 	Why string
@@ -35,9 +34,8 @@ type RuleTrace struct {
 	At      Position
 	Group   string
 	Matched bool
-	// Changed lists the dimensions that the rule's actions set, each once, in the
-	// order of the constants, also where the value was the same before; it is
-	// empty where the rule did not match.
+	// Changed lists the dimensions that the rule's actions set, each once, in the order of the constants, even if the
+	// value did not change; it is empty if the rule did not match.
 	Changed []Dimension
 	// Actions are its effective actions as text: Ignore, Source news.
 	Actions []string
@@ -91,7 +89,7 @@ func (e *Engine) ExplainMatches(u weburl.URL) Explanation {
 	return x
 }
 
-// Matching returns the indexes of the rules that hold for u, in their order, by the index.
+// Matching returns the indexes of the rules that hold for u, in order, found with the index.
 func (e *Engine) Matching(u weburl.URL) []int32 {
 	s, ok := e.scratches.Get().(*Scratch)
 	if !ok {
@@ -145,7 +143,7 @@ func (x *Explanation) trace(e *Engine, i int, v *view) {
 	x.Rules = append(x.Rules, t)
 }
 
-// explainStart goes through all roots, one by one.
+// explainStart determines the start state by examining each root.
 func (e *Engine) explainStart(u weburl.URL) Start {
 	s := Start{e.set.DefaultAccept, e.set.DefaultIndex, e.set.DefaultFollow, -1, -1, "default"}
 	for i, r := range e.set.Roots {

@@ -189,7 +189,7 @@ func TestWarnings(t *testing.T) {
 		"f:6:1 the rule matches no root",
 		"f:7:1 the rule matches no root",
 		`f:9:1 no root has the group "C" of the rule (they have A, B)`,
-		"f:99:1 root http://b.com/x is not crawled: the rule at f:8:1",
+		"f:99:1 root http://b.com/x is not crawled: excluded by the rule at f:8:1",
 	}
 	for i := range min(len(got), len(want)) {
 		if strings.HasPrefix(got[i], want[i]) {

@@ -42,7 +42,7 @@ func foldExpression(expr string) string {
 }
 
 // writeFolded writes a run of literals. If a repetition follows, the last character is grouped with its accents, even
-// if it has become several or none.
+// if it has become several characters or none.
 func writeFolded(out *strings.Builder, run string, repeated bool) {
 	if run == "" {
 		return
@@ -63,8 +63,8 @@ func writeFolded(out *strings.Builder, run string, repeated bool) {
 	out.WriteString("(?:" + regexp.QuoteMeta(unit) + ")")
 }
 
-// foldClass writes a bracket expression, its single members without accents. A character that would become several is
-// unchanged.
+// foldClass writes a bracket expression and removes the accents of its single members. A character that would become
+// several is unchanged.
 func foldClass(out *strings.Builder, class string) {
 	if isASCII(class) {
 		out.WriteString(class)

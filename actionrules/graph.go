@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// maxCharacters is more than any part of a URL has.
+// maxCharacters is greater than the length of any part of a URL.
 const maxCharacters = 3 * weburl.MaxLength
 
 // expr is an interned condition: equal conditions share one expr, whatever the order
@@ -16,7 +16,7 @@ const maxCharacters = 3 * weburl.MaxLength
 type expr struct {
 	op   operator
 	atom int32   // of opAtom, in graph.atoms
-	of   []int32 // of the others, in graph.exprs; the cheap ones first
+	of   []int32 // of the other operators, in graph.exprs; cheap ones first
 }
 
 // graph holds the conditions of a rule set as expressions.
@@ -24,12 +24,12 @@ type graph struct {
 	atoms   []*matcher
 	exprs   []expr
 	atomIDs map[matcherKey]int32
-	ofAtoms []int32          // by number of the atom, its expr
-	exprIDs map[string]int32 // of the others
+	ofAtoms []int32          // the expr of each atom, by number
+	exprIDs map[string]int32 // the other expressions
 	simple  map[*matcher]*matcher
 }
 
-// matcherKey is equal for atoms that hold for the same URLs, as far as is seen.
+// matcherKey is equal for atoms that obviously hold for the same URLs.
 type matcherKey struct {
 	field    Field
 	kind     Kind

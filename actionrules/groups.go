@@ -51,10 +51,9 @@ func (e *Engine) places() map[string][]place {
 	return origins
 }
 
-// strayRules warns of rules that can match nothing on the hosts of their group's
-// roots, or below their paths, and of groups without roots. Groups do not isolate: such a rule
-// still applies to all other URLs. Rules without a group are about any host, rules that
-// accept may be about links out of the site.
+// strayRules warns of rules that cannot match any URL on the hosts of their group's roots, or below their paths, and of
+// groups without roots. Groups do not isolate: such a rule still applies to all other URLs. It skips rules without a
+// group, which can concern any host, and rules that accept, which can concern links to other sites.
 func (e *Engine) strayRules() []Warning {
 	origins := e.places()
 	var ws []Warning
@@ -67,7 +66,7 @@ func (e *Engine) strayRules() []Warning {
 		if len(roots) == 0 && !rootless[r.Group] && len(e.set.Roots) > 0 {
 			rootless[r.Group] = true
 			ws = append(ws, Warning{r.At, fmt.Sprintf(
-				"no root has the group %q of the rule%s; groups do not isolate rules, it applies to all URLs", r.Group, otherGroups(origins))})
+				"no root has the group %q of the rule%s; groups do not isolate rules: it applies to all URLs", r.Group, otherGroups(origins))})
 		}
 		if len(roots) == 0 || len(roots) > maxGroupOrigins {
 			continue
@@ -81,13 +80,13 @@ func (e *Engine) strayRules() []Warning {
 		})
 		if !possible {
 			ws = append(ws, Warning{r.At, fmt.Sprintf(
-				"the rule matches no root of its group %q; groups do not isolate rules, it applies to all other URLs", r.Group)})
+				"the rule matches no root of its group %q; groups do not isolate rules: it applies to all other URLs", r.Group)})
 		}
 	}
 	return ws
 }
 
-// otherGroups lists the groups that roots have.
+// otherGroups returns the groups of all roots.
 func otherGroups(origins map[string][]place) string {
 	const most = 5
 	names := slices.Sorted(maps.Keys(origins))
@@ -97,8 +96,7 @@ func otherGroups(origins map[string][]place) string {
 	return " (they have " + strings.Join(names, ", ") + ")"
 }
 
-// chance is a truth value of three: whether a condition holds for the URLs of a
-// place.
+// chance is a three-valued truth: whether a condition holds for all, some or no URLs of a place.
 type chance uint8
 
 const (
@@ -107,8 +105,8 @@ const (
 	always
 )
 
-// below judges a condition for all URLs of a place: its scheme, host and the beginning of its path
-// decide, the rest can be anything.
+// below judges a condition for all URLs of a place: its scheme, host and the beginning of its path decide, the rest is
+// unknown.
 func (n *node) below(u place, cond Condition) chance {
 	switch c := cond.(type) {
 	case Not:

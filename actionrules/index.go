@@ -4,14 +4,12 @@ import "github.com/sextant-crawler/sextant/actionrules/match"
 
 // index finds the rules that hold for a URL without looking at the others.
 //
-// Each rule becomes clauses: the alternatives of an Or at its top.
-// Equal clauses of different rules are one, with the effect that their rules have
-// together. A clause is looked at only when one of its atoms is found that it
-// needs to hold; one that holds with no atom found (a Not) is assumed to, and
-// looked at only when one of the atoms is found that it needs to fail.
+// Each rule becomes clauses: the alternatives of an Or at its top. Equal clauses of different rules are merged, with
+// the combined effect of their rules. A clause is checked only if an atom that it requires is found. A clause that
+// holds without any atom (a Not) is assumed to hold, and checked only if an atom that could make it fail is found.
 //
-// What one URL touches is spread over large tables, so that each look at another
-// place costs more than the work there, so entries are small and flat.
+// The entries that a URL touches are spread over large tables, where a memory access costs more than the work, so
+// entries are small and flat.
 type index struct {
 	fields  [len(fieldNames)]fieldIndex
 	tried   []trigger // regular expressions for whose texts no literal is known
@@ -45,14 +43,14 @@ type trigger struct {
 	guarded bool
 }
 
-// span is a part of a list.
+// span is a range of a list.
 type span struct{ first, end int32 }
 
 // clause is a condition with its effect.
 type clause struct {
-	// program is the first step of its test, or the result of it.
+	// program is the first step of its test, or the test's result.
 	program   int32
-	byDefault int32 // its number among those that hold with no atom found, else -1
+	byDefault int32 // its number among those that hold without any atom, else -1
 	effect    effect
 }
 
@@ -69,7 +67,7 @@ const (
 	held    = -2
 )
 
-// decide combines in s the effects of the rules that match its URL.
+// decide combines the effects of the rules that match the URL of s.
 func (x *index) decide(s *Scratch) {
 	for f := range x.fields {
 		fx := &x.fields[f]
@@ -86,8 +84,7 @@ func (x *index) decide(s *Scratch) {
 	x.defaults.fold(s)
 }
 
-// find finds the literals of a field. Norms that make the same of it are looked
-// up at once.
+// find finds the literals of a field. Norms with the same result are looked up together.
 func (fx *fieldIndex) find(x *index, f Field, s *Scratch) {
 	if s.view.plain && f != FieldFragment {
 		fx.lookUp(x, rawField(s.view.url, f), fx.norms, s)

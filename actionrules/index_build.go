@@ -6,7 +6,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/match"
 )
 
-// indexBuilder makes an index of compiled rules.
+// indexBuilder builds an index of compiled rules.
 type indexBuilder struct {
 	index
 	graph     *graph
@@ -31,11 +31,11 @@ type clauseKey struct {
 
 type clauseMeta struct{ clause, meta int32 }
 
-// draft is a clause that is being made.
+// draft is a clause under construction.
 type draft struct {
 	clauseKey
 	last  settings
-	metas []addition // of equal ones the first
+	metas []addition // the first of equal ones
 }
 
 // atomDraft is a distinct atom.
@@ -98,7 +98,7 @@ func (b *indexBuilder) addRule(r *rule, number int32) {
 	})
 }
 
-// buildRules sorts the rules to their clauses.
+// buildRules groups the rules by clause.
 func (b *indexBuilder) buildRules() {
 	b.ruleStarts = make([]int32, len(b.clauses)+1)
 	for _, r := range b.ruleOf {
@@ -115,7 +115,7 @@ func (b *indexBuilder) buildRules() {
 	}
 }
 
-// split takes an Or at the top apart.
+// split splits an Or at the top into its alternatives.
 func (b *indexBuilder) split(id int32, want bool, yield func(clauseKey)) {
 	switch e := b.graph.exprs[id]; {
 	case e.op == opNot:
@@ -178,7 +178,7 @@ func (b *indexBuilder) countUses(id int32) {
 	}
 }
 
-// addClause puts a clause to the atoms that decide when it is looked at.
+// addClause attaches a clause to the atoms that decide when it is checked.
 func (b *indexBuilder) addClause(id int32) {
 	d := &b.drafts[id]
 	c := clause{byDefault: -1, effect: effect{last: d.last, metas: span{int32(len(b.added)), int32(len(b.added) + len(d.metas))}}}
@@ -207,8 +207,7 @@ func (b *indexBuilder) addClause(id int32) {
 	b.clauses = append(b.clauses, c)
 }
 
-// compile makes the steps of a test, followed by next, and returns the first.
-// The atom found is known to hold.
+// compile builds the steps of a test, followed by next, and returns the first. The atom found is known to hold.
 func (b *indexBuilder) compile(id, yes, no, found int32) int32 {
 	e := &b.graph.exprs[id]
 	switch e.op {

@@ -26,7 +26,7 @@ func newSetting(a *Action, place int32) setting {
 func (s setting) value() int   { return int(s & (1<<valueBits - 1)) }
 func (s setting) place() int32 { return int32(s >> valueBits) }
 
-// settings are by dimension the last one.
+// settings contains the last setting of each dimension.
 type settings [DimensionMetas]setting
 
 // effect is the combined effect of several rules. The later action wins, so effects can be combined in any order.
@@ -35,7 +35,7 @@ type effect struct {
 	metas span // in effects.added
 }
 
-// effects are the tables that the effects of clauses refer to.
+// effects contains the tables that the effects of clauses refer to.
 type effects struct {
 	actions []*Action // of all rules, in order
 	added   []addition
@@ -85,12 +85,12 @@ func (s *Scratch) fold(x *index, e *effect) {
 	}
 }
 
-// defaults are the clauses that hold as long as no atom is found that they need
-// to fail. Their effect is known except those that have failed.
+// defaults are the clauses that hold unless an atom is found that makes them fail. Their combined effect is known in
+// advance, except for failed ones.
 type defaults struct {
 	number int
-	last   [DimensionMetas][]defaultSetting // the last one first
-	metas  [][]defaultAddition              // by meta, the first one first
+	last   [DimensionMetas][]defaultSetting // last one first
+	metas  [][]defaultAddition              // by meta, first one first
 }
 
 type defaultSetting struct {
@@ -130,7 +130,7 @@ func (d *defaults) build(x *index) {
 	}
 }
 
-// fold adds the effect of those that have not failed.
+// fold adds the effect of the clauses that have not failed.
 func (d *defaults) fold(s *Scratch) {
 	for dim, list := range d.last {
 		for _, set := range list {

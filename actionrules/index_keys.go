@@ -14,7 +14,7 @@ type keys struct {
 }
 
 // needed returns the cheapest atoms, at least one of which must match for the expression to have the value. ok is false
-// if it can have it without any.
+// if it can have the value without any.
 func (b *indexBuilder) needed(id int32, value bool) (k keys, ok bool) {
 	e := &b.graph.exprs[id]
 	switch e.op {
@@ -49,8 +49,8 @@ func (b *indexBuilder) cheapest(of []int32, value bool) (best keys, ok bool) {
 	return best, ok
 }
 
-// estimate estimates how many clauses a URL has to check with the atom as a key: those that contain it, times the
-// probability of a match.
+// estimate estimates how many clauses a URL has to check with the atom as a key: the number of clauses that contain it,
+// times the probability of a match.
 func (a *atomDraft) estimate() float64 {
 	const always = 50 // an expression tried on every URL costs as much as so many clauses
 	uses := float64(a.uses)
@@ -71,7 +71,7 @@ func (a *atomDraft) estimate() float64 {
 
 func probability(weight int) float64 { return math.Exp2(-float64(min(weight, 40)) / 2) }
 
-// growLiterals makes room for the literals of the atoms that clauses are found by.
+// growLiterals reserves space for the literals of the atoms that are keys of clauses.
 func (b *indexBuilder) growLiterals() {
 	var n [len(fieldNames)]int
 	for i := range b.atoms {
@@ -87,7 +87,7 @@ func (b *indexBuilder) growLiterals() {
 	}
 }
 
-// addTriggers makes the field's index find an atom.
+// addTriggers adds an atom to the field's index.
 func (b *indexBuilder) addTriggers(a *atomDraft) {
 	first := int32(len(b.touched))
 	b.touched = append(b.touched, a.clauses...)
@@ -126,7 +126,7 @@ func (b *indexBuilder) buildField(f int) {
 	fx.lengths.build(b.intervals[f])
 }
 
-// shareText puts the literals of steps that follow each other side by side.
+// shareText stores the literals of consecutive steps side by side.
 func (b *indexBuilder) shareText() {
 	var all strings.Builder
 	for i := range b.steps {

@@ -9,7 +9,7 @@ type intervals struct {
 	triggers            []trigger
 }
 
-// interval is a length atom before it is built in.
+// interval is a length atom before it is added to the index.
 type interval struct {
 	low, high int
 	trigger   trigger
@@ -26,7 +26,7 @@ func (iv *intervals) build(all []interval) {
 	iv.measure(0, len(all))
 }
 
-// measure sets greatest from place i up to j.
+// measure sets greatest for the indexes i up to j.
 func (iv *intervals) measure(i, j int) int {
 	if i == j {
 		return -1
@@ -36,7 +36,7 @@ func (iv *intervals) measure(i, j int) int {
 	return iv.greatest[mid]
 }
 
-// find pulls the triggers of the atoms from place i up to j that hold for n.
+// find pulls the triggers of the atoms at the indexes i up to j that hold for n.
 func (iv *intervals) find(x *index, s *Scratch, n, i, j int) {
 	mid := (i + j) / 2
 	if i == j || iv.greatest[mid] < n {

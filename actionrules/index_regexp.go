@@ -58,7 +58,7 @@ func (m *matcher) parse() *syntax.Regexp {
 	return tree
 }
 
-// cutEnd takes the operator op, of a star only `.*`, from place i of a list.
+// cutEnd removes the operator op (of stars only `.*`) at index i of a list.
 func cutEnd(list []*syntax.Regexp, i int, op syntax.Op) (cut bool, rest []*syntax.Regexp) {
 	if i < 0 || i >= len(list) || list[i].Op != op || op == syntax.OpStar && list[i].Sub[0].Op != syntax.OpAnyChar {
 		return false, list
@@ -77,7 +77,7 @@ const (
 
 // contents describes the texts that a part of an expression matches.
 type contents struct {
-	exact []string // all of them; nil if that is not known or too much
+	exact []string // all texts; nil if unknown or too many
 	need  []string // every text contains one of these; nil if unknown
 }
 

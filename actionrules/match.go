@@ -8,15 +8,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// view is one URL while it is judged: its fields in the norms that have been
-// asked for, each worked out once.
+// view is one URL while it is judged: its fields in the requested norms, each computed once.
 type view struct {
 	url     weburl.URL
 	text    [len(fieldNames)][len(normNames)]string
 	known   [len(fieldNames)][len(normNames)]bool
-	length  [len(fieldNames)]int // characters plus one, 0 is not counted yet
-	plain   bool                 // no norm changes the URL (its fragment is not part of it)
-	buffers *buffers             // nil where texts are allocated
+	length  [len(fieldNames)]int // number of characters plus one; 0 if not counted yet
+	plain   bool                 // no norm changes the URL without its fragment
+	buffers *buffers             // nil if texts are allocated
 }
 
 // field is the part of the URL, normalised.

@@ -30,13 +30,13 @@ func misplaced(a Atom) string {
 		}
 		if atStart && strings.IndexByte("/^*([", text[0]) < 0 {
 			if u, err := weburl.Parse(text); err == nil {
-				return fmt.Sprintf("a path is written without scheme and host: write %q, and <Host val=%q/> beside it", u.Path(), u.Host())
+				return fmt.Sprintf("a path has no scheme and host: write %q, with <Host val=%q/> beside it", u.Path(), u.Host())
 			}
 			return fmt.Sprintf("a path begins with /: write %q", "/"+short(a.Value))
 		}
 	case FieldQuery:
 		if text[0] == '?' && len(text) > 1 && a.Kind != KindSuffix { // a ? inside a query is a second one
-			return fmt.Sprintf("a query begins behind the ?: write %s", quote(strings.TrimPrefix(strings.TrimPrefix(a.Value, `\`), "?")))
+			return fmt.Sprintf("a query begins after the ?: write %s", quote(strings.TrimPrefix(strings.TrimPrefix(a.Value, `\`), "?")))
 		}
 	case FieldURL, FieldFragment:
 	}
@@ -60,15 +60,15 @@ func extensionList(a Atom) string {
 		}
 		fmt.Fprintf(&each, "<Ext val=%q/>", "."+one)
 	}
-	return "one condition is about one extension: write <Or>" + each.String() + "</Or>"
+	return "a condition matches one extension: write <Or>" + each.String() + "</Or>"
 }
 
 func misplacedScheme(a Atom, text string) string {
-	const both = "http and https are all that is crawled"
+	const both = "only http and https are crawled"
 	scheme, _, cut := strings.Cut(strings.ToLower(text), ":")
 	switch {
 	case cut && (scheme == "http" || scheme == "https"):
-		return fmt.Sprintf("a scheme is written without ://: write %q", scheme)
+		return fmt.Sprintf("a scheme does not include ://: write %q", scheme)
 	case a.Kind == KindExact && isPlain(a) && scheme != "http" && scheme != "https":
 		return "no URL has this scheme: " + both
 	}
@@ -83,12 +83,12 @@ func misplacedHost(a Atom, text string) string {
 			written = "http://" + strings.TrimPrefix(written, "//")
 		}
 		if u, err := weburl.Parse(written); err == nil {
-			return fmt.Sprintf("a host is written without scheme, port and path: write %q", u.Host())
+			return fmt.Sprintf("a host has no scheme, port or path: write %q", u.Host())
 		}
-		return "a host is written without scheme, port and path"
+		return "a host has no scheme, port or path"
 	}
 	if text[0] == '.' && a.Kind == KindExact {
-		return fmt.Sprintf("no host begins with a dot: write <Domain val=%q/>, which matches the host and all below it", a.Value[1:])
+		return fmt.Sprintf("no host begins with a dot: write <Domain val=%q/>, which matches the host and its subdomains", a.Value[1:])
 	}
 	return ""
 }
@@ -104,7 +104,7 @@ func pathEnds(text string, i int) string {
 	return fmt.Sprintf("a path ends before the ?: write %q, and <InQuery val=%q/> beside it in an <And> if the query matters", text[:i], query)
 }
 
-// isPlain reports whether a value holds no operator.
+// isPlain reports whether a value contains no operator.
 func isPlain(a Atom) bool {
 	_, literal, err := expression(a.Value, a.Regexp)
 	return err == nil && literal
@@ -113,7 +113,7 @@ func isPlain(a Atom) bool {
 // shownMost is the maximum length of a value in a message.
 const shownMost = 100
 
-// short is a value as messages repeat it.
+// short returns a value as shown in messages.
 func short(s string) string {
 	if len(s) <= shownMost {
 		return s

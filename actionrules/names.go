@@ -31,16 +31,16 @@ func ParseVerb(s string) (Verb, bool) {
 	return Verb(max(i, 0)), i >= 0
 }
 
-// String is the spelling of CrawlConfig.xml.
+// String returns the spelling in CrawlConfig.xml.
 func (f Field) String() string { return nameOf(fieldNames[:], "Field", int(f)) }
 
-// String is the spelling of CrawlConfig.xml.
+// String returns the spelling in CrawlConfig.xml.
 func (k Kind) String() string { return nameOf(kindNames[:], "Kind", int(k)) }
 
-// String is the spelling of CrawlConfig.xml.
+// String returns the spelling in CrawlConfig.xml.
 func (n Norm) String() string { return nameOf(normNames[:], "Norm", int(n)) }
 
-// String is the name of the action's element in CrawlConfig.xml.
+// String returns the name of the action's element in CrawlConfig.xml.
 func (v Verb) String() string { return nameOf(verbNames[:], "Verb", int(v)) }
 
 // Dimension is one of the independent parts of a Decision. An action sets exactly one.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalise brings one side of a comparison into the form of norm n. It is the
-// same function for URLs and for literal patterns.
+// normalise converts one side of a comparison to the form of norm n. It is the same function for URLs and for literal
+// patterns.
 func normalise(s string, n Norm) string {
 	switch n {
 	case NormNone:
@@ -48,8 +48,8 @@ func foldRune(r rune) rune {
 	return best
 }
 
-// stripMarks removes accents: compatibility decomposition (NFKD, Unicode
-// Standard Annex 15), then all marks (category M) are dropped.
+// stripMarks removes accents: it applies compatibility decomposition (NFKD, Unicode Standard Annex 15), then drops all
+// marks (category M).
 func stripMarks(s string) string {
 	if isASCII(s) {
 		return s

@@ -51,7 +51,7 @@ func translate(value string, limit int) (re string, read int, err error) {
 			b.WriteRune(r)
 		default:
 			return "", 0, &PatternError{value, read - 1, fmt.Sprintf(
-				`\%c means nothing; write %c for the character, \\ for a backslash`, r, r)}
+				`\%c has no meaning; write %c for the character, \\ for a backslash`, r, r)}
 		}
 		if b.Len() > limit {
 			if escaped {
@@ -63,7 +63,7 @@ func translate(value string, limit int) (re string, read int, err error) {
 		read++
 	}
 	if escaped {
-		return "", 0, &PatternError{value, read - 1, `a backslash at the end; write \\ for a backslash`}
+		return "", 0, &PatternError{value, read - 1, `the pattern ends with a backslash; write \\ for a backslash`}
 	}
 	return b.String(), read, nil
 }
@@ -71,7 +71,7 @@ func translate(value string, limit int) (re string, read int, err error) {
 // checkText refuses invalid patterns.
 func checkText(value string) error {
 	if value == "" {
-		return &PatternError{value, 0, `the pattern is empty; write \.\* for anything`}
+		return &PatternError{value, 0, `the pattern is empty; to match anything, write \.\* for anything`}
 	}
 	if utf8.ValidString(value) {
 		return nil
@@ -107,7 +107,7 @@ func expression(value string, re bool) (expr string, literal bool, err error) {
 	}
 	if len(expr) > maxExpression {
 		return "", false, &PatternError{value, 0, fmt.Sprintf(
-			"a pattern with operators has at most %d bytes; write an Or of several", maxExpression)}
+			"a pattern with operators is limited to %d bytes; write an Or of several", maxExpression)}
 	}
 	// Parsed by itself, so that an anchoring group around it cannot complete it.
 	if _, err := syntax.Parse(expr, syntax.Perl); err != nil {
@@ -147,7 +147,7 @@ func syntaxError(value, expr string, re bool, err error) error {
 		return &PatternError{value, utf8.RuneCountInString(expr[:at]), text}
 	}
 	_, offset, _ := translate(value, at)
-	return &PatternError{value, offset, text + "; a special character without a backslash stands for itself"}
+	return &PatternError{value, offset, text + "; a special character without a backslash is literal"}
 }
 
 // locate finds the byte of expr that the parser complains of; it reports only

@@ -43,9 +43,9 @@ func TestPatternErrors(t *testing.T) {
 	}{
 		{``, false, 0, "empty"},
 		{``, true, 0, "empty"},
-		{`ab\q`, false, 2, `\q means nothing`},
-		{`é\-`, false, 1, `\- means nothing`},
-		{`ab\`, false, 2, "backslash at the end"},
+		{`ab\q`, false, 2, `\q has no meaning`},
+		{`é\-`, false, 1, `\- has no meaning`},
+		{`ab\`, false, 2, "ends with a backslash"},
 		{"ab\xff", false, 2, "not UTF-8"},
 		{`é\*\+x`, false, 1, "nested repetition"},
 		{`?\?a\+\+`, false, 4, "nested repetition"},

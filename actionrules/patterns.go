@@ -1,14 +1,14 @@
 package actionrules
 
-// Pattern is an atom's value beside the regular expression that it became.
+// Pattern is an atom's value with the regular expression that it is translated to.
 type Pattern struct {
 	At     Position
 	Value  string
-	Regexp string // RE2, not anchored: the atom's kind does that
+	Regexp string // RE2, without the anchors of the atom's kind
 }
 
-// Patterns lists the patterns of a rule set, in the order of the file. Lengths
-// have none. Values that do not translate are left out: Compile reports them.
+// Patterns lists the patterns of a rule set, in the order of the file. Lengths have no pattern. Values that do not
+// translate are left out: Compile reports them.
 func Patterns(set RuleSet) []Pattern {
 	var all []Pattern
 	for _, r := range set.Rules {

@@ -7,8 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// rootTable finds the roots that a URL is, or lies in the site of. The cost does
-// not depend on the number of roots.
+// rootTable finds the roots that equal a URL, or whose site contains it. The cost does not depend on the number of
+// roots.
 type rootTable struct {
 	self     map[string][]int32 // by canonical URL
 	prefixes *match.Index       // the strings that the URLs of sites begin with
@@ -46,8 +46,7 @@ func sitePrefixes(u weburl.URL) []string {
 	return []string{s, scheme + "www." + s[len(scheme):]}
 }
 
-// sitesOf appends to into the indexes of the roots whose site u lies in, in
-// their order.
+// sitesOf appends to into the indexes of the roots whose site contains u, in order.
 func (t *rootTable) sitesOf(u weburl.URL, into []int32) []int32 {
 	var buf [8]uint32
 	for _, n := range t.prefixes.Append(buf[:0], u.String()) {

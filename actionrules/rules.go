@@ -27,7 +27,7 @@ const (
 	FieldFragment
 )
 
-// Kind is how an atom's pattern is anchored. KindLength measures instead.
+// Kind defines how an atom's pattern is anchored. KindLength measures instead.
 type Kind uint8
 
 // The kinds, in the spelling of CrawlConfig.xml.
@@ -39,7 +39,7 @@ const (
 	KindLength
 )
 
-// Norm normalizes both sides before they are compared.
+// Norm defines how both sides are normalized before comparison.
 type Norm uint8
 
 // The norms. NormNorm, the default, ignores case, percent-decodes once and strips
@@ -62,8 +62,8 @@ type Or struct{ Of []Condition }
 // Not holds if its condition does not.
 type Not struct{ Of Condition }
 
-// Atom matches one field of a URL. The shortcuts of CrawlConfig.xml (Path, Ext, Host and the
-// like) are atoms too; Domain is two.
+// Atom matches one field of a URL. The shortcuts of CrawlConfig.xml (Path, Ext, Host and the like) are atoms too;
+// Domain consists of two.
 type Atom struct {
 	Field Field
 	Kind  Kind
@@ -85,7 +85,7 @@ func (Atom) isCondition() {}
 // Verb is the effect of an action.
 type Verb uint8
 
-// The verbs of spec "Actions"; each sets one dimension of a Decision.
+// The verbs. Each sets one dimension of a Decision.
 const (
 	Accept Verb = iota
 	Ignore
@@ -106,7 +106,7 @@ type Action struct {
 	Shift int    // Priority: -2 (highest) to 2 (lowest)
 }
 
-// String is the action for a person: Ignore, Source news, AddMeta kind=news, Priority -1.
+// String returns the action as text: Ignore, Source news, AddMeta kind=news, Priority -1.
 func (a Action) String() string {
 	switch a.Verb {
 	case SetSource:
@@ -131,7 +131,7 @@ type Rule struct {
 	At    Position
 }
 
-// Meta is a name with one value; a name may come several times.
+// Meta is a name with one value; a name can occur several times.
 type Meta struct{ Name, Value string }
 
 // Root is a start URL.
@@ -144,7 +144,7 @@ type Root struct {
 	At       Position
 }
 
-// RuleSet is all that decides about a URL once it has passed the crawl space.
+// RuleSet contains everything that decides about a URL that passed the crawl space.
 type RuleSet struct {
 	// The start state of a URL that lies in no root's site.
 	DefaultAccept, DefaultIndex, DefaultFollow bool

@@ -9,7 +9,7 @@ import (
 // Scratch is the memory that a decision needs. The zero value is ready for any
 // engine; reused, it saves all allocation. It is for one goroutine at a time.
 type Scratch struct {
-	index   *index // that the numbers below belong to
+	index   *index // the engine that the numbers below belong to
 	view    view
 	buffers buffers
 	numbers []uint32 // found literals or lengths
@@ -17,14 +17,14 @@ type Scratch struct {
 
 	// epoch is the number of the URL, never 0.
 	epoch  uint32
-	failed []uint32 // by number of a default clause, the last URL for which it failed
+	failed []uint32 // by number of a default clause: the last URL for which it failed
 	seen   []uint32 // by number of a meta, the last URL that has it
 	memos  []uint32 // by number of a regular expression, twice the last URL, plus one if it matched
 
 	last  settings
 	added []addition
 
-	// held are the clauses that hold, without those that hold by default, if collects is set.
+	// held contains the clauses that hold, except default ones, if collects is set.
 	collects bool
 	held     []int32
 }
@@ -51,8 +51,8 @@ func cleared(s []uint32, n int) []uint32 {
 	return s
 }
 
-// DecideInto is Decide with the caller's memory: it allocates nothing once s has
-// been in use. The metas are valid until s is used again.
+// DecideInto is Decide with the caller's memory: it allocates nothing when s is reused. The metas are valid until s is
+// used again.
 func (e *Engine) DecideInto(u weburl.URL, s *Scratch) Decision {
 	s.begin(e.index, u)
 	d := e.start(u, s.metas[:0])

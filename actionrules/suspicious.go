@@ -14,17 +14,13 @@ func Suspicious(value string) string {
 		if value[i] != '\\' {
 			switch s := unescapedOperator(value, i); {
 			case s == "*" && !repeatable(value, i):
-				return "* stands for itself here, it is no wildcard; " + asExpression(withStars(value))
+				return "* is literal here, not a wildcard; " + asExpression(withStars(value))
 			case s == "*", s == "+":
-				return s + " stands for itself here, it repeats nothing; " + asExpression(withStars(value))
+				return s + " is literal here and does not repeat anything; " + asExpression(withStars(value))
 			case s == `.\*`, s == `.\+`:
-				return ". stands for itself here; for any run of characters " + asExpression(withStars(value))
+				return ". is literal here; for any characters " + asExpression(withStars(value))
 			case s != "":
-				itself := "itself"
-				if len(s) > 1 {
-					itself = "these characters themselves"
-				}
-				return s + " stands for " + itself + " here; for a regular expression " + asExpression(withOperators(value))
+				return s + " is literal here; for a regular expression " + asExpression(withOperators(value))
 			}
 			continue
 		}
@@ -34,7 +30,7 @@ func Suspicious(value string) string {
 				return fmt.Sprintf(`\%c is an operator of regular expressions here, not the character; write %c for the character`, c, c)
 			}
 			if strings.HasPrefix(value[i:], `\[^`) {
-				return `^ stands for itself between \[ and \]; write \[\^ for all characters but those that follow`
+				return `^ is literal between \[ and \]; write \[\^ for all characters except those that follow`
 			}
 		}
 		i++
@@ -59,7 +55,7 @@ func starless(a Atom) string {
 	switch {
 	case a.Kind == KindInside, a.Kind == KindPrefix && !open, a.Kind == KindSuffix && !cut:
 	case a.Field == FieldHost && strings.HasPrefix(a.Value, "*.") && !cut:
-		write = "<Domain val=" + quote(text[1:]) + "/>, which matches the host and all below it"
+		write = "<Domain val=" + quote(text[1:]) + "/>, which matches the host and its subdomains"
 	case a.Field == FieldQuery:
 		write = "<InQuery val=" + write + "/>"
 	case (a.Field == FieldPath || a.Field == FieldURL) && text[0] == '.' && !cut:
@@ -73,7 +69,7 @@ func starless(a Atom) string {
 		}
 		write = fmt.Sprintf("<Atom field=%q kind=%q value=%s/>", a.Field, kind, write)
 	}
-	return "* stands for itself here, it is no wildcard; write " + write
+	return "* is literal here, not a wildcard; write " + write
 }
 
 // escapedLiteral reports whether the escape at i is more likely a character than an
@@ -139,7 +135,7 @@ func unescapedOperator(value string, i int) string {
 	return ""
 }
 
-// repeatable reports whether the text before i is made to be repeated: a class, any one character, or the end of a
+// repeatable reports whether the text before i is meant to be repeated: a class, any one character, or the end of a
 // group or set. Escaping that, but not the repetition, is a common mistake.
 func repeatable(value string, i int) bool {
 	before := value[:i]
@@ -180,8 +176,8 @@ func withStars(value string) string {
 	return b.String()
 }
 
-// withOperators takes the value for an ordinary expression, except for dots and question
-// marks that nothing makes an operator: people write those as they are.
+// withOperators treats the value as an ordinary expression, except for dots and question marks that are not clearly
+// operators: people often write those literally.
 func withOperators(value string) string {
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {

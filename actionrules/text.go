@@ -39,8 +39,7 @@ type buffers struct {
 	decoded []byte
 }
 
-// normalised is normalise(s, n) for the part f of a URL, whose
-// traits are t. It is valid until the next URL.
+// normalised returns normalise(s, n) for the part f of a URL, whose traits are t. It is valid until the next URL.
 func (b *buffers) normalised(s string, f Field, n Norm, t traits) string {
 	out := b.out[f][n][:0]
 	switch {
@@ -111,7 +110,7 @@ func appendStripped(out []byte, r rune, encoded []byte) []byte {
 	return out
 }
 
-// characters is utf8.RuneCountInString(decode(s)).
+// characters returns utf8.RuneCountInString(decode(s)) without allocating.
 func (b *buffers) characters(s string) int {
 	if strings.IndexByte(s, '%') < 0 {
 		return utf8.RuneCountInString(s)

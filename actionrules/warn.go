@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Warning is something that is allowed but hardly meant.
+// Warning is a setting that is allowed but probably unintended.
 type Warning struct {
 	At   Position
 	Text string
@@ -44,8 +44,7 @@ func DoubtfulPatterns(rules []Rule) []Warning {
 	return ws
 }
 
-// excludedRoots warns of roots that the rules do not crawl, beyond a hundred of
-// them with their number alone.
+// excludedRoots warns of roots that the rules do not crawl; beyond a hundred, only their number is given.
 func (e *Engine) excludedRoots() []Warning {
 	const most = 100
 	var ws []Warning
@@ -65,7 +64,7 @@ func (e *Engine) excludedRoots() []Warning {
 				by = "the rule at " + at.String()
 			}
 		}
-		ws = append(ws, Warning{r.At, fmt.Sprintf("root %s is not crawled: %s decides so", r.URL, by)})
+		ws = append(ws, Warning{r.At, fmt.Sprintf("root %s is not crawled: excluded by %s", r.URL, by)})
 	}
 	if more > 0 {
 		ws = append(ws, Warning{Text: fmt.Sprintf("%d more roots are not crawled", more)})
@@ -110,7 +109,7 @@ func doubtful(a Atom) string {
 		}
 		text := Suspicious(a.Value)
 		// Queries do hold asterisks.
-		if text != "" && (a.Field != FieldQuery || !strings.HasPrefix(text, "* stands")) {
+		if text != "" && (a.Field != FieldQuery || !strings.HasPrefix(text, "* is literal")) {
 			return text
 		}
 	}
@@ -125,7 +124,7 @@ func unreachable(a Atom) string {
 	case text == "":
 		return ""
 	case len(text) > weburl.MaxLength:
-		return "longer than any URL"
+		return "longer than the longest URL"
 	}
 	if expr, literal, _ := expression(a.Value, a.Regexp); !literal || expr == "" {
 		// With operators only the beginning is known.
@@ -160,7 +159,7 @@ func unreachable(a Atom) string {
 	return fmt.Sprintf("no canonical URL matches it; the canonical form is %q", canonical)
 }
 
-// literalStart is the text that each match of an atom begins with.
+// literalStart returns the text that each match of an atom begins with.
 func literalStart(a Atom) string {
 	expr, _, err := expression(a.Value, a.Regexp)
 	if err != nil {
@@ -195,8 +194,7 @@ func urlStart(s string) bool {
 	return false
 }
 
-// candidates are URLs in which a field holds text at the place that kind says,
-// the plainest first.
+// candidates returns URLs in which a field has text at the position that kind requires, simplest first.
 func candidates(f Field, kind Kind, text string) []string {
 	lefts, rights := []string{""}, []string{""}
 	if kind == KindSuffix || kind == KindInside {

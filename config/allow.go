@@ -66,9 +66,9 @@ func (r *Report) silence(allowed []*allowance) {
 	for _, a := range allowed {
 		switch {
 		case a.text == "":
-			r.notef(a.at, "write behind %s a part of the message that is to be silenced", allowMark)
+			r.notef(a.at, "write a part of the message to silence after %s", allowMark)
 		case !a.used && !strings.HasPrefix(a.text, storedMark):
-			r.notef(a.at, "%s silences nothing: no message here holds %s", allowMark, quote(a.text))
+			r.notef(a.at, "%s silences nothing: no message here contains %s", allowMark, quote(a.text))
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// ParseCondition parses one condition in the syntax of CrawlConfig.xml, such as <Path val="/a"/>, from another place
+// ParseCondition parses one condition in the syntax of CrawlConfig.xml, such as <Path val="/a"/>, from a place other
 // than a configuration. name is the file name in the positions of errors; the returned error lists all of them.
 func ParseCondition(name string, raw []byte) (actionrules.Condition, error) {
 	// The condition is parsed as part of a rule, on lines of its own.

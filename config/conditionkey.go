@@ -40,7 +40,7 @@ func operands(c actionrules.Condition) []actionrules.Condition {
 	return nil
 }
 
-// neverHolds is contradictory for conditions that are small enough to be checked.
+// neverHolds reports whether c is contradictory; it returns false for conditions too large to check.
 func neverHolds(c actionrules.Condition) bool {
 	return conditionSize(c, maxConditionSize) <= maxConditionSize && contradictory(c)
 }
@@ -67,7 +67,7 @@ type conditionKeys struct {
 	implied []conditionKey // each of these holds if it holds
 }
 
-// keysOf returns the keys of c. It omits prefixes and suffixes of a length that no later rule has.
+// keysOf returns the keys of c. It omits prefixes and suffixes whose length does not occur in later rules.
 func (l *laterRules) keysOf(c actionrules.Condition) conditionKeys {
 	always := conditionKey{op: '*'}
 	switch c := c.(type) {

@@ -18,7 +18,7 @@ type File struct {
 }
 
 // Crawler is one crawl: the settings of the packages that use them, filled by the rows of the table (Attribute.To), and
-// what is derived from them. docs/configuration.md has meaning, range and default of each. An empty UserAgent is the
+// values derived from them. docs/configuration.md has meaning, range and default of each. An empty UserAgent is the
 // program's own.
 type Crawler struct {
 	policy.Settings
@@ -34,9 +34,9 @@ type Crawler struct {
 	// ReadDocuments reports whether PDF and office documents are read, by Reading.
 	ReadDocuments bool
 	Reading       documents.Settings
-	// Browser renders pages, if a Fetch requires it.
+	// Browser contains the settings of the browser, if a Fetch renders pages.
 	Browser render.Settings
-	// BrowserAt is its position, that of At if it is not written.
+	// BrowserAt is the position of the Browser element, or At if it is absent.
 	BrowserAt  actionrules.Position
 	Durability store.Durability
 	// Push has at least one target; their names are unique.

@@ -65,13 +65,13 @@ func (p *parser) mapping(n *node, to *policy.Mapping) {
 	if n.spec.Name == "MapHeader" {
 		m.Header = n.str("field")
 		if n.written("field") && !httpguts.ValidHeaderFieldName(m.Header) {
-			p.errorf(n.valueAt("field"), "field=%s is not a header field name: write one such as Content-Language", quote(m.Header))
+			p.errorf(n.valueAt("field"), "field=%s is not the name of a header field: write one such as Content-Language", quote(m.Header))
 		}
 	} else {
 		m.From = strings.ToLower(strings.TrimSpace(n.str("from")))
 	}
 	if n.written("to") && m.To == "" && (m.Join != "" || m.Default != "") {
-		p.errorf(n.valueAt("to"), "to is empty, which drops the meta: remove join and default, or write where it goes")
+		p.errorf(n.valueAt("to"), "to is empty, which drops the meta: remove join and default, or write the name of a meta")
 	}
 	to.Maps = append(to.Maps, m)
 }
@@ -101,15 +101,15 @@ func (p *parser) checkConverted(n *node, c *Crawler, mediaType string) {
 	switch {
 	case sub == "*" && top != "" && !strings.ContainsAny(top, "* "):
 		if top == "text" {
-			p.errorf(at, "mediaType=%s holds text/html, which Sextant reads itself: write one type, such as text/markdown", quote(mediaType))
+			p.errorf(at, "mediaType=%s includes text/html, which Sextant reads itself: write one type, such as text/markdown", quote(mediaType))
 		}
 	case err != nil || parsed != mediaType || len(parameters) > 0 || sub == "" || strings.Contains(mediaType, "*"):
-		p.errorf(at, "mediaType=%s is not a media type: write one such as image/tiff, or image/* for all that begin so", quote(mediaType))
+		p.errorf(at, "mediaType=%s is not a media type: write one such as image/tiff, or image/* for all image types", quote(mediaType))
 	case slices.Contains([]string{"text/html", "application/xhtml+xml"}, mediaType):
-		p.errorf(at, "mediaType=%s: pages are read by Sextant itself: write another type", quote(mediaType))
+		p.errorf(at, "mediaType=%s: Sextant reads pages itself: write another type", quote(mediaType))
 	}
 	if earlier := extract.ConverterOf(c.Converters, mediaType); earlier != nil {
-		p.warnf(at, "this Converter is never asked: the one for %s above has its documents", earlier.MediaType)
+		p.warnf(at, "this Converter is never used: the one for %s above reads its documents", earlier.MediaType)
 	}
 }
 
@@ -120,9 +120,9 @@ func (p *parser) checkProgram(command *attr) {
 	case len(words) == 0 || !filepath.IsAbs(words[0]):
 		p.errorf(command.value, "command=%s does not begin with an absolute path: write one, such as /usr/local/bin/program", quote(command.text))
 	case strings.ContainsAny(command.text, "\"'`|<>;&$"):
-		p.warnf(command.value, "no shell reads command=%s: quotes, | and the like are handed to the program as they are; write a script, and its path here", quote(command.text))
+		p.warnf(command.value, "command=%s is run without a shell, so quotes, | and the like are passed to the program as they are: write a script, and its path here", quote(command.text))
 	case !p.lookups.Exists(words[0]):
-		p.warnf(command.value, "command=%s: there is no file %s: nothing is run until there is", quote(command.text), words[0])
+		p.warnf(command.value, "command=%s: the file %s does not exist: nothing is run until it does", quote(command.text), words[0])
 	default:
 		if why := p.lookups.Unrunnable(words[0]); why != "" {
 			p.warnf(command.value, "command=%s cannot be run: %s %s", quote(command.text), words[0], why)
@@ -133,11 +133,11 @@ func (p *parser) checkProgram(command *attr) {
 // misspeltFile matches an argument that was probably meant for the file with the document.
 var misspeltFile = regexp.MustCompile(`(?i)^\{+[\w-]+\}*$|^[\w-]+\}+$|\{ *file\b|\bfile *\}`)
 
-// checkPlaceholder warns of arguments that resemble extract.ConverterFile, but are passed on unchanged.
+// checkPlaceholder warns of arguments that resemble extract.ConverterFile but are passed unchanged.
 func (p *parser) checkPlaceholder(command *attr, words []string) {
 	for _, word := range words[min(1, len(words)):] {
 		if misspeltFile.MatchString(word) && !strings.Contains(word, extract.ConverterFile) {
-			p.warnf(command.value, "%s in command=%s is handed to the program as it is: write %s for the file with the document",
+			p.warnf(command.value, "%s in command=%s is passed to the program as it is: write %s for the file with the document",
 				quote(word), quote(command.text), extract.ConverterFile)
 		}
 	}
@@ -151,7 +151,7 @@ func (p *parser) idleConverters(c *Crawler) {
 		}
 		root := crawlspace.Link{URL: c.Rules.Roots[0].URL}
 		if v := c.Gates.JudgeMIME(root, converter.MediaType); !v.Allowed {
-			p.report.warnf(c.converters[i], "this Converter is asked for no document: those of its type are left out (%s)", v.Reason)
+			p.report.warnf(c.converters[i], "this Converter is never used: documents of its type are left out (%s)", v.Reason)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (p *parser) pageField(n, crawler *node, c *Crawler) {
 		p.warnf(n.attr("maxBytes").name, "maxBytes has no effect for %s: it is for content", f.Kind)
 	}
 	if f.Multiple && f.Kind == tree.Content {
-		p.warnf(n.attr("multiple").name, "multiple has no effect for %s: a page has one", f.Kind)
+		p.warnf(n.attr("multiple").name, "multiple has no effect for %s: a page has only one", f.Kind)
 	}
 	var ok bool
 	if f.Match, ok = p.where(n, &c.fields); !ok {

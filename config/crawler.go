@@ -34,7 +34,7 @@ func (p *parser) checkName(n *node, names map[string]int) {
 	}
 	if strings.ContainsAny(a.text, `/\`) || strings.ContainsFunc(a.text, func(r rune) bool { return r < ' ' }) ||
 		strings.HasPrefix(a.text, ".") || len(a.text) > 200 {
-		p.errorf(a.value, "name=%s cannot be the name of a folder: write up to 200 characters without / and \\, the first no dot", quote(a.text))
+		p.errorf(a.value, "name=%s cannot be the name of a folder: write up to 200 characters without / and \\, and without a dot at the beginning", quote(a.text))
 	}
 	if first, twice := names[a.text]; twice {
 		p.errorf(a.value, "name=%s is the name of another Crawler (at %s): names are unique", quote(a.text), p.lineAndColumn(first))
@@ -83,7 +83,7 @@ func (p *parser) checkAges(n *node, c *Crawler) {
 		c.Frontier.ErrorRefresh = c.Frontier.MaxAge
 	}
 	if c.Frontier.SmartRefresh && c.Frontier.MinimumAged > 0 {
-		p.errorf(n.attr("minimumAgedS").name, "minimumAgedS is a fixed age and smartRefresh=\"true\" an estimated one: remove one of the two")
+		p.errorf(n.attr("minimumAgedS").name, "minimumAgedS sets a fixed age, and smartRefresh=\"true\" estimates it: remove one of the two")
 	}
 	if c.Frontier.MinAge <= c.Frontier.MaxAge {
 		return
@@ -92,7 +92,7 @@ func (p *parser) checkAges(n *node, c *Crawler) {
 	if !n.written("smartRefreshMinAgeS") {
 		at = n.valueAt("smartRefreshMaxAgeS")
 	}
-	p.errorf(at, "smartRefreshMinAgeS (%s) is above smartRefreshMaxAgeS (%s): write a least age that is not above the greatest",
+	p.errorf(at, "smartRefreshMinAgeS (%s) is greater than smartRefreshMaxAgeS (%s): lower the first or raise the second",
 		n.str("smartRefreshMinAgeS"), n.str("smartRefreshMaxAgeS"))
 }
 
@@ -125,7 +125,7 @@ func (p *parser) checkDeletions(n *node, c *Crawler) {
 		if a != nil {
 			at = a.value
 		}
-		p.errorf(at, "%s (%s) is above %s (%s): write times that rise from deletionRestS over deletionConfirmS and deletionHoldS to deletionGoneS",
+		p.errorf(at, "%s (%s) is greater than %s (%s): write times that increase from deletionRestS to deletionConfirmS, deletionHoldS and deletionGoneS",
 			before, value(before), t.name, value(t.name))
 	}
 }
@@ -151,7 +151,7 @@ func (p *parser) weights(crawler *node) [6]int {
 			w := int(fifo.number("weight"))
 			weights[fifo.choice("name")] = w
 			if w == 0 {
-				p.warnf(fifo.valueAt("weight"), "weight 0 switches %s off: URLs that wait in it are not fetched", name.text)
+				p.warnf(fifo.valueAt("weight"), "weight 0 turns %s off: URLs in this fifo are not fetched", name.text)
 			}
 		}
 	}

@@ -25,8 +25,8 @@ func TestCrawlLogThroughLinks(t *testing.T) {
 		{"logs/a.log", "logs/b.log", ""},
 		{"linked.log", "logs/b.log", ":1:42: crawlLog=\"linked.log\" is this configuration"},
 		{filepath.Join(dir, FileName), "logs/b.log", "is this configuration"},
-		{"logs/a.log", "other/a.log", "is the file of another Crawler (at 1:42)"},
-		{filepath.Join(dir, "logs/a.log"), "logs/a.log", "is the file of another Crawler (at 1:42)"},
+		{"logs/a.log", "other/a.log", "is also the log of another Crawler (at 1:42)"},
+		{filepath.Join(dir, "logs/a.log"), "logs/a.log", "is also the log of another Crawler (at 1:42)"},
 	} {
 		text := `<CrawlConfig><Crawler name="a" crawlLog="` + c.first + `"/><Crawler name="b" crawlLog="` + c.second + `"/></CrawlConfig>`
 		testdir.Write(t, FileName, text)

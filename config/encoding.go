@@ -73,14 +73,14 @@ func decodeDeclared(raw []byte, name string, at int) ([]byte, *fault) {
 		return raw[:at], faultf(at, "unknown encoding %s: save the file as UTF-8", quote(name))
 	}
 	if canonical, _ := htmlindex.Name(enc); strings.HasPrefix(canonical, "utf-16") {
-		return raw[:at], faultf(at, "the file is not %s, as declared here: remove the encoding, or save it so", name)
+		return raw[:at], faultf(at, "the file is not in %s, as declared here: remove the declaration, or save the file in that encoding", name)
 	}
 	text, err := enc.NewDecoder().Bytes(raw)
 	if err != nil {
 		return raw[:at], faultf(at, "the file cannot be read as %s: %v", name, err)
 	}
 	if i := bytes.IndexRune(text, utf8.RuneError); i >= 0 {
-		return text[:i], faultf(i, "not a character of %s, the encoding that the file declares", name)
+		return text[:i], faultf(i, "this character does not exist in %s, the encoding that the file declares", name)
 	}
 	return xmlFile.checkCharacters(text)
 }
@@ -89,7 +89,7 @@ func (n notation) decodeUTF16(raw []byte, order binary.ByteOrder) ([]byte, *faul
 	out := make([]byte, 0, len(raw)/2+len(raw)/8)
 	for len(raw) > 0 {
 		if len(raw) == 1 {
-			return out, faultf(len(out), "the file ends in the middle of a character of UTF-16")
+			return out, faultf(len(out), "the file ends in the middle of a UTF-16 character")
 		}
 		r, size := rune(order.Uint16(raw)), 2
 		if utf16.IsSurrogate(r) {
@@ -136,7 +136,7 @@ func (n notation) checkCharacters(text []byte) ([]byte, *fault) {
 func (n notation) characterFault(offset int, r rune) *fault {
 	switch {
 	case r == 0 && n != xmlFile:
-		return faultf(offset, "NUL byte: this is not a text file, or UTF-16 without its mark: save it as UTF-8")
+		return faultf(offset, "NUL byte: the file is not text, or is UTF-16 without a byte order mark: save it as UTF-8")
 	case r == 0:
 		return faultf(offset, "NUL byte: this is not an XML text file")
 	case n != xmlFile:

@@ -46,7 +46,7 @@ func TestEncodings(t *testing.T) {
 		"CR":                       []byte(strings.ReplaceAll(declared("utf-8"), "\r\n", "\r")),
 	} {
 		_, report := Parse("f.xml", raw, Lookups{})
-		want := "f.xml:3:28: from=\"é\" holds characters that a header cannot carry: write printable ASCII\n"
+		want := "f.xml:3:28: from=\"é\" contains characters that a header cannot: write printable ASCII\n"
 		if got := problemLines(report.Errors); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
@@ -58,7 +58,7 @@ func TestFilesThatAreNoText(t *testing.T) {
 		"empty":            {"", "f.xml:1:1: the file is empty: a <CrawlConfig> is expected"},
 		"white space":      {" \n\n", "f.xml:1:1: the file is empty: a <CrawlConfig> is expected"},
 		"only a mark":      {"\xEF\xBB\xBF", "f.xml:1:1: the file is empty: a <CrawlConfig> is expected"},
-		"only a comment":   {"<!-- x -->\n", "f.xml:1:11: the file holds no element: a <CrawlConfig> is expected"},
+		"only a comment":   {"<!-- x -->\n", "f.xml:1:11: the file contains no element: a <CrawlConfig> is expected"},
 		"NUL":              {"<CrawlConfig>\n é\x00", "f.xml:2:3: NUL byte: this is not an XML text file"},
 		"gzip":             {"\x1F\x8B\x08\x00", "f.xml:1:1: control character U+001F, which XML does not allow: remove it"},
 		"control":          {"<CrawlConfig>\n\x07", "f.xml:2:1: control character U+0007, which XML does not allow: remove it"},
@@ -66,10 +66,10 @@ func TestFilesThatAreNoText(t *testing.T) {
 		"cut UTF-8":        {"<CrawlConfig>\xE2\x82", "f.xml:1:14: byte 0xE2 is not valid UTF-8: save the file as UTF-8, or declare its encoding in <?xml version=\"1.0\" encoding=\"...\"?>"},
 		"reference to NUL": {"<CrawlConfig>&#0;</CrawlConfig>", "f.xml:1:17: not well-formed XML: illegal character code U+0000"},
 		"UTF-32":           {"\xFF\xFE\x00\x00<\x00\x00\x00", "f.xml:1:1: the file is UTF-32: save it as UTF-8"},
-		"odd UTF-16":       {"\xFF\xFE<\x00x", "f.xml:1:2: the file ends in the middle of a character of UTF-16"},
+		"odd UTF-16":       {"\xFF\xFE<\x00x", "f.xml:1:2: the file ends in the middle of a UTF-16 character"},
 		"half a surrogate": {"\xFF\xFE<\x00\x00\xD8<\x00", "f.xml:1:2: half of a surrogate pair: not valid UTF-16"},
 		"NUL in UTF-16":    {"\xFF\xFE<\x00\x00\x00", "f.xml:1:2: NUL byte: this is not an XML text file"},
-		"not Shift_JIS":    {"<?xml version=\"1.0\" encoding=\"Shift_JIS\"?>\n<a\xFF/>", "f.xml:2:3: not a character of Shift_JIS, the encoding that the file declares"},
+		"not Shift_JIS":    {"<?xml version=\"1.0\" encoding=\"Shift_JIS\"?>\n<a\xFF/>", "f.xml:2:3: this character does not exist in Shift_JIS, the encoding that the file declares"},
 		"replacement":      {"<?xml version=\"1.0\" encoding=\"iso-2022-kr\"?>\n<a/>", "f.xml:1:31: unknown encoding \"iso-2022-kr\": save the file as UTF-8"},
 	} {
 		file, report := Parse("f.xml", []byte(c.raw), Lookups{})

@@ -34,7 +34,7 @@ func expand(value string, env func(name string) (value, complaint string)) (stri
 		name := variableName(value[at+2:])
 		i = at + 2 + len(name)
 		if name == "" || i >= len(value) || value[i] != '}' {
-			errs = append(errs, expandError{at, "${ begins no variable: write ${NAME}, or $${ for the characters ${"})
+			errs = append(errs, expandError{at, "${ is not followed by a variable: write ${NAME}, or $${ for the characters ${"})
 			continue
 		}
 		i++

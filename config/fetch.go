@@ -50,7 +50,7 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 		hasCondition := n.has(Condition)
 		switch {
 		case hasCondition && isChosen:
-			p.errorf(chosen.value, "fetcher=%s is the Fetch at %s, which has a condition: choose one without, which counts for all URLs that no other matches", quote(name), p.lineAndColumn(n.at))
+			p.errorf(chosen.value, "fetcher=%s is the Fetch at %s, which has a condition: choose one without a condition, which applies to all URLs that no other matches", quote(name), p.lineAndColumn(n.at))
 		case isChosen:
 			all = &f
 		case hasCondition, n.missing("name"):
@@ -72,7 +72,7 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 	switch {
 	case chosen == nil || found:
 	case len(names) > 0:
-		p.errorf(chosen.value, "fetcher=%s is the name of no <Fetch> here: write one of their names", quote(chosen.text))
+		p.errorf(chosen.value, "fetcher=%s is not the name of a <Fetch> of this Crawler: write one of their names", quote(chosen.text))
 	default: // CloudView's files may name settings that are defined elsewhere
 		p.warnf(chosen.name, "fetcher=%s has no effect: there is no <Fetch name=%s> in this Crawler", quote(chosen.text), quote(chosen.text))
 	}
@@ -99,7 +99,7 @@ func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
 	return f
 }
 
-// rendering reads which pages of a Fetch are rendered in a browser, nil for none.
+// rendering reads which pages of a Fetch are rendered in a browser; it returns nil if none are.
 func (p *parser) rendering(n *node) *policy.Render {
 	selector, wait := n.attr("renderSelector"), n.attr("renderWaitMS")
 	if selector != nil {
@@ -108,7 +108,7 @@ func (p *parser) rendering(n *node) *policy.Render {
 		}
 	}
 	if selector != nil && wait != nil {
-		p.errorf(wait.name, "renderWaitMS beside renderSelector: a page is waited for in one way; remove one of the two")
+		p.errorf(wait.name, "renderWaitMS and renderSelector exclude each other: remove one of the two")
 	}
 	if n.str("render") == "no" {
 		for _, a := range []*attr{selector, wait} {
@@ -126,7 +126,7 @@ func (p *parser) browser(n, crawler *node, c *Crawler) {
 	c.BrowserAt = c.At
 	if n == nil {
 		if c.Renders() && !p.lookups.Exists(render.DefaultCommand) {
-			p.warnf(crawler.at, "pages are to be rendered, and there is no browser at %s: they wait until there is; install Chromium, or write <Browser command=\"...\"/>", render.DefaultCommand)
+			p.warnf(crawler.at, "pages are to be rendered, but there is no browser at %s: they wait until there is one; install Chromium, or write <Browser command=\"...\"/>", render.DefaultCommand)
 		}
 		return
 	}
@@ -152,23 +152,23 @@ func (p *parser) browser(n, crawler *node, c *Crawler) {
 	case path != "":
 		switch {
 		case !filepath.IsAbs(path) || len(c.Browser.Command) > 1:
-			p.errorf(command.value, "command=%s: write unix: and the absolute path of the socket, and nothing else", quote(command.text))
+			p.errorf(command.value, "command=%s: write only unix: and the absolute path of the socket", quote(command.text))
 		case !p.lookups.Exists(path):
-			p.warnf(command.value, "command=%s: there is no socket %s: pages that are to be rendered wait until there is; start the unit sextant-browser.socket", quote(command.text), path)
+			p.warnf(command.value, "command=%s: the socket %s does not exist: pages to be rendered wait until it does; start the unit sextant-browser.socket", quote(command.text), path)
 		}
 	case command != nil:
 		p.checkProgram(command)
 	case !p.lookups.Exists(render.DefaultCommand):
-		p.warnf(n.at, "there is no browser at %s: pages that are to be rendered wait until there is; install Chromium, or write command", render.DefaultCommand)
+		p.warnf(n.at, "there is no browser at %s: pages to be rendered wait until there is one; install Chromium, or write command", render.DefaultCommand)
 	}
 }
 
-// warnOfInsecure warns of insecureTLS; what names what it endangers.
+// warnOfInsecure warns of insecureTLS; what names the endangered data.
 func (p *parser) warnOfInsecure(n *node, what string) {
 	if !n.boolean("insecureTLS") {
 		return
 	}
-	p.warnf(n.attr("insecureTLS").name, "insecureTLS accepts any certificate, so that %s can be read and changed on their way: write caFile with the certificate of the server's authority instead", what)
+	p.warnf(n.attr("insecureTLS").name, "insecureTLS accepts any certificate, so %s can be read and changed in transit: write caFile with the certificate of the server's authority instead", what)
 	if a := n.attr("caFile"); a != nil {
 		p.warnf(a.name, "caFile has no effect with insecureTLS=\"true\"")
 	}
@@ -190,7 +190,7 @@ func (p *parser) authorities(n *node) *x509.CertPool {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(content) {
-		p.errorf(a.value, "caFile: there is no certificate in the file: write one or more in PEM form, each beginning with -----BEGIN CERTIFICATE-----")
+		p.errorf(a.value, "caFile: the file contains no certificate: write one or more in PEM format, each beginning with -----BEGIN CERTIFICATE-----")
 	}
 	return pool
 }
@@ -234,7 +234,7 @@ func (p *parser) writtenHeaders(parent *node, element string, complaint func(key
 		case slices.ContainsFunc(out, func(h writtenHeader) bool { return h.key == key }):
 			p.errorf(name.value, "the header %s is written twice: remove one", key)
 		case strings.ContainsFunc(value.text, func(r rune) bool { return r < ' ' || r > '~' }):
-			p.errorf(value.value, "value holds characters that a header cannot carry: write printable ASCII")
+			p.errorf(value.value, "value contains characters that a header cannot: write printable ASCII")
 		default:
 			out = append(out, writtenHeader{key, value.text, name.value})
 		}
@@ -246,15 +246,15 @@ func (p *parser) writtenHeaders(parent *node, element string, complaint func(key
 func headerComplaint(key, authentication string) string {
 	switch {
 	case isOwnHeader(key):
-		return "is the crawler's own: remove it"
+		return "is set by the crawler: remove it"
 	case key == "User-Agent":
-		return "is written as userAgent of the Crawler"
+		return "belongs in userAgent of the Crawler"
 	case key == "From":
-		return "is written as from of the Crawler"
+		return "belongs in from of the Crawler"
 	case key == "Proxy-Authorization", key == "Proxy-Connection":
-		return "is written as proxyUser and proxyPassword"
+		return "belongs in proxyUser and proxyPassword"
 	case authentication != "" && (key == "Authorization" || key == "Cookie"):
-		return "cannot be written beside auth, which sets it: remove one of the two"
+		return "conflicts with auth, which sets it: remove one of the two"
 	}
 	return ""
 }
@@ -289,10 +289,10 @@ func (p *parser) proxy(n *node) *fetcher.Proxy {
 		p.errorf(a.value, "proxy is not the URL of a proxy: write http://host:port, https://host:port or socks5://host:port")
 		return nil
 	case u.User != nil:
-		p.errorf(a.value, "proxy holds credentials: write them as proxyUser and proxyPassword")
+		p.errorf(a.value, "proxy contains credentials: write them as proxyUser and proxyPassword")
 		return nil
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		p.errorf(a.value, "proxy holds more than scheme, host and port: write those only")
+		p.errorf(a.value, "proxy contains more than scheme, host and port: write only those")
 		return nil
 	case n.written("proxyPassword") && u.Scheme != "https":
 		p.warnf(n.attr("proxyPassword").name, "proxyPassword goes to the proxy unencrypted over %s", u.Scheme)

@@ -23,7 +23,7 @@ func TestNesting(t *testing.T) {
 	}
 	for depth, want := range map[int]string{
 		maxConditionDepth + 1: "f.xml:1003:1: conditions are nested deeper than 1000: join nested <And> and <Or>\n",
-		100_000:               "f.xml:1022:1: elements are nested more than 1024 deep: conditions can be nested to depth 1000\n",
+		100_000:               "f.xml:1022:1: elements are nested deeper than 1024: conditions can be nested to a depth of 1000\n",
 	} {
 		if _, report = Parse("f.xml", nested(depth), Lookups{}); problemLines(report.Errors) != want {
 			t.Errorf("depth %d:\n got %.400s\nwant %s", depth, problemLines(report.Errors), want)
@@ -120,7 +120,7 @@ func TestLongRoots(t *testing.T) {
 	long := strings.Repeat("x", 4096)
 	for written, want := range map[string]string{
 		`url="http://a.example/" kvs="k=` + long[2:] + `"`: "",
-		`url="http://a.example/" kvs="k=` + long[1:] + `"`: "kvs is longer than 4096 bytes: each document below the root would have all of it",
+		`url="http://a.example/" kvs="k=` + long[1:] + `"`: "kvs is longer than 4096 bytes, and every document below the root would repeat it",
 		`url="http://a.example/` + long + `"`:              "is longer than 4096 bytes",
 	} {
 		_, report := Parse("c.xml", []byte(`<CrawlConfig><Crawler name="a"><Root `+written+`/></Crawler></CrawlConfig>`), Lookups{})

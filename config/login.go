@@ -48,7 +48,7 @@ func (p *parser) login(n *node) *policy.Login {
 }
 
 func noRequests(context.Context, *http.Request) (*http.Response, error) {
-	return nil, errors.New("no requests while the configuration is read")
+	return nil, errors.New("no requests are made while the configuration is read")
 }
 
 func originOf(raw string) string {
@@ -69,7 +69,7 @@ func (p *parser) belongs(n *node, kind string) bool {
 		switch of := a.spec.Auth; {
 		case len(of) == 0 || slices.Contains(of, kind):
 		case kind == "":
-			fault(a.name, "%s without auth: write auth=\"%s\", too", a.spec.Name, strings.Join(of, `" or "`))
+			fault(a.name, "%s has no effect without auth: write auth=\"%s\", too", a.spec.Name, strings.Join(of, `" or "`))
 		default:
 			fault(a.name, "%s belongs to auth=\"%s\": remove it, or write that", a.spec.Name, strings.Join(of, `" or "`))
 		}
@@ -176,7 +176,7 @@ func (p *parser) kerberos(n *node, login *policy.Login) (auth.Kind, error) {
 		return nil, errors.New("write one of password, keytab and credentialCache")
 	}
 	if n.written("password") && k.Settings.Principal == "" {
-		return nil, errors.New("a password without user: write user, too")
+		return nil, errors.New("password requires user: write it, too")
 	}
 	var err error
 	if k.Settings.Realms, err = p.realms(n, login); err != nil {
@@ -210,7 +210,7 @@ func (p *parser) smallRealm(n *node) {
 			_, realm, _ = strings.Cut(realm, "@")
 		}
 		if large := strings.ToUpper(realm); a != nil && realm != large {
-			p.warnf(a.value, "%s=%s: realms are written in capitals, and KDCs tell letters apart: write %s, unless yours is really called %s", name, quote(a.text), large, realm)
+			p.warnf(a.value, "%s=%s: realm names are usually in capitals, and KDCs distinguish case: write %s, unless yours is really called %s", name, quote(a.text), large, realm)
 		}
 	}
 }
@@ -219,10 +219,10 @@ func (p *parser) smallRealm(n *node) {
 func (p *parser) realms(n *node, login *policy.Login) (kerberos.Realms, error) {
 	conf, kdcs := n.attr("krb5Conf"), strings.Fields(n.str("kdc"))
 	if conf != nil && len(kdcs) > 0 {
-		return kerberos.Realms{}, errors.New("kdc beside krb5Conf: the KDCs are written here, or read from that file; remove one of the two")
+		return kerberos.Realms{}, errors.New("kdc and krb5Conf exclude each other: both name the KDCs; remove one of the two")
 	}
 	if conf == nil && len(kdcs) == 0 {
-		return kerberos.Realms{}, errors.New("write where the KDCs are: kdc=\"kdc.example.com\" with realm=\"EXAMPLE.COM\", or krb5Conf=\"/etc/krb5.conf\"")
+		return kerberos.Realms{}, errors.New("name the KDCs: write kdc=\"kdc.example.com\" with realm=\"EXAMPLE.COM\", or krb5Conf=\"/etc/krb5.conf\"")
 	}
 	if conf != nil {
 		content, err := p.readFor(login, conf)
@@ -241,7 +241,7 @@ func (p *parser) realms(n *node, login *policy.Login) (kerberos.Realms, error) {
 		realm = of
 	}
 	if realm == "" {
-		return kerberos.Realms{}, errors.New("kdc without a realm: write realm=\"EXAMPLE.COM\", too")
+		return kerberos.Realms{}, errors.New("kdc requires a realm: write realm=\"EXAMPLE.COM\", too")
 	}
 	out := kerberos.Realms{Default: realm, KDCs: map[string][]string{}}
 	for _, written := range kdcs {
@@ -280,7 +280,7 @@ func (p *parser) form(n *node) auth.Form {
 	if index, err := strconv.Atoi(which); err == nil {
 		k.Index = index
 		if index < 1 {
-			p.errorf(n.valueAt("loginForm"), "loginForm=%s: write the form's name, #id, or its number from 1", quote(which))
+			p.errorf(n.valueAt("loginForm"), "loginForm=%s: write the form's name, #id, or its number, counted from 1", quote(which))
 			k.Index = 0
 		}
 	} else if id, ok := strings.CutPrefix(which, "#"); ok {
@@ -327,7 +327,7 @@ func (p *parser) overHTTP(n *node) {
 	for _, name := range []string{"origins", "loginURL", "tokenURL"} {
 		for _, written := range strings.Fields(n.str(name)) {
 			if strings.HasPrefix(strings.ToLower(written), "http:") {
-				p.warnf(n.valueAt(name), "the credentials go to %s unencrypted, where others can read them: write https if the server has it", originOf(written))
+				p.warnf(n.valueAt(name), "the credentials go to %s unencrypted, where others can read them: write https if the server supports it", originOf(written))
 			}
 		}
 	}

@@ -79,17 +79,17 @@ func TestKerberos(t *testing.T) {
 		`user="crawler" keytab="k" realm="EXAMPLE.COM" kdc="h:8888 [::1]"`:   "",
 		`credentialCache="c" krb5Conf="krb5.conf" spn="HTTP/a"`:              "",
 		`user="crawler@EXAMPLE.COM" password="p" kdc="h"`:                    "",
-		`keytab="k" kdc="h"`:                                                 complaint + "kdc without a realm: write realm=\"EXAMPLE.COM\", too\n",
-		`keytab="k" kdc="h" krb5Conf="krb5.conf"`:                            complaint + "kdc beside krb5Conf: the KDCs are written here, or read from that file; remove one of the two\n",
+		`keytab="k" kdc="h"`:                                                 complaint + "kdc requires a realm: write realm=\"EXAMPLE.COM\", too\n",
+		`keytab="k" kdc="h" krb5Conf="krb5.conf"`:                            complaint + "kdc and krb5Conf exclude each other: both name the KDCs; remove one of the two\n",
 		`user="crawler" krb5Conf="krb5.conf"`:                                complaint + "write one of password, keytab and credentialCache\n",
-		`password="p" krb5Conf="krb5.conf"`:                                  complaint + "a password without user: write user, too\n",
-		`user="other" keytab="k" krb5Conf="krb5.conf"`:                       complaint + "the keytab has no key of other@EXAMPLE.COM that can be used (AES, RC4): it has keys of crawler@EXAMPLE.COM\n",
-		`keytab="bad" krb5Conf="krb5.conf"`:                                  complaint + "keytab: it is not a keytab, or an empty one: make it with kadmin ktadd, ktutil or ktpass\n",
+		`password="p" krb5Conf="krb5.conf"`:                                  complaint + "password requires user: write it, too\n",
+		`user="other" keytab="k" krb5Conf="krb5.conf"`:                       complaint + "the keytab has no usable key of other@EXAMPLE.COM (AES or RC4): it has keys of crawler@EXAMPLE.COM\n",
+		`keytab="bad" krb5Conf="krb5.conf"`:                                  complaint + "keytab: it is not a keytab, or is empty: create it with kadmin ktadd, ktutil or ktpass\n",
 		`keytab="k" krb5Conf="other.conf"`:                                   complaint + "krb5Conf=\"other.conf\": line 1: \"x\" is not a line of a krb5.conf: write name = value\n",
 		`keytab="absent" krb5Conf="krb5.conf"`:                               complaint + "keytab=\"absent\": the file cannot be read: no such file\n",
 		`keytab="k" realm="example.com" krb5Conf="krb5.conf"`:                "",
-		`user="crawler" realm="example.com" keytab="k" krb5Conf="krb5.conf"`: complaint + "no KDC of the realm example.com is named: names of realms are written in capitals as a rule, and files that a krb5.conf includes are not read\n",
-		`keytab="k" krb5Conf="krb5.conf" spn="a"`:                            complaint + "a service is written with its kind and host, such as HTTP/web.example.com\n",
+		`user="crawler" realm="example.com" keytab="k" krb5Conf="krb5.conf"`: complaint + "no KDC of the realm example.com is named: realm names are usually in capitals, and files that a krb5.conf includes are not read\n",
+		`keytab="k" krb5Conf="krb5.conf" spn="a"`:                            complaint + "write a service as its kind and host, such as HTTP/web.example.com\n",
 		`keytab="k" realm="A" kdc="a/b"`:                                     complaint + "\"a/b\" is not the address of a KDC: write a host, with :port if it is not 88, such as kdc.example.com\n",
 	} {
 		text := `<CrawlConfig><Crawler name="a"><Fetch auth="kerberos" origins="https://a" ` + attributes + `><Host val="a"/></Fetch></Crawler></CrawlConfig>`
@@ -107,10 +107,10 @@ func TestSlipsOfKerberos(t *testing.T) {
 	for attributes, want := range map[string]string{
 		login + `EXAMPLE.COM" kdc="a,b"`:                         `kdc="a,b": KDCs are separated by spaces: write kdc="a b"`,
 		login + `EXAMPLE.COM" kdc="a:88, b;c"`:                   `kdc="a:88, b;c": KDCs are separated by spaces: write kdc="a:88 b c"`,
-		login + `EXAMPLE.COM" kdc="a" krb5Conf="/etc/krb5.conf"`: `kdc beside krb5Conf: the KDCs are written here, or read from that file; remove one of the two`,
-		login + `EXAMPLE.COM"`:                                   `write where the KDCs are: kdc="kdc.example.com"`,
-		login + `example.com" kdc="a"`:                           `1:94: user="crawler@example.com": realms are written in capitals, and KDCs tell letters apart: write EXAMPLE.COM, unless yours is really called example.com`,
-		`auth="kerberos" origins="https://a" password="p" user="crawler" realm="Example.com" kdc="a"`: `realm="Example.com": realms are written in capitals, and KDCs tell letters apart: write EXAMPLE.COM`,
+		login + `EXAMPLE.COM" kdc="a" krb5Conf="/etc/krb5.conf"`: `kdc and krb5Conf exclude each other: both name the KDCs; remove one of the two`,
+		login + `EXAMPLE.COM"`:                                   `name the KDCs: write kdc="kdc.example.com"`,
+		login + `example.com" kdc="a"`:                           `1:94: user="crawler@example.com": realm names are usually in capitals, and KDCs distinguish case: write EXAMPLE.COM, unless yours is really called example.com`,
+		`auth="kerberos" origins="https://a" password="p" user="crawler" realm="Example.com" kdc="a"`: `realm="Example.com": realm names are usually in capitals, and KDCs distinguish case: write EXAMPLE.COM`,
 	} {
 		_, report := oneKerberos(attributes)
 		said := ""
@@ -134,7 +134,7 @@ func oneKerberos(attributes string) (*File, Report) {
 // TestUnreadablePassword: the message names the file, and says what to do where it may not be read.
 func TestUnreadablePassword(t *testing.T) {
 	for err, want := range map[error]string{
-		fs.ErrPermission: `password: the file /etc/sextant/password cannot be read: permission denied; let the user who runs this read it`,
+		fs.ErrPermission: `password: the file /etc/sextant/password cannot be read: permission denied; give the user that runs this program read access`,
 		fs.ErrNotExist:   `password: the file /etc/sextant/password cannot be read: no such file`,
 	} {
 		lookups := Lookups{ReadFile: func(string) ([]byte, error) { return nil, err }}

@@ -70,7 +70,7 @@ func (p *parser) checkPrefix(e *Markup, scope *namespaces) {
 		return
 	}
 	p.undeclared[prefix] = true
-	p.report.notef(p.position(e.Start), "the prefix %s is declared nowhere, so that other programs refuse the file: write xmlns:%s=\"%s21\" in <CrawlConfig>", clip(prefix), clip(prefix), rulesNamespace)
+	p.report.notef(p.position(e.Start), "the prefix %s is not declared, so other programs reject the file: write xmlns:%s=\"%s21\" in <CrawlConfig>", clip(prefix), clip(prefix), rulesNamespace)
 }
 
 // isForeign reports whether XML itself allows an attribute anywhere: declarations, xml:* and xsi:*.

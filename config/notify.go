@@ -26,7 +26,7 @@ func notifyElements() []Element {
 		{Name: "command", Type: Command, NotEmpty: true, Doc: "Absolute path of a program and its arguments, separated by spaces. No shell is involved."},
 		{Name: "on", NotEmpty: true, Doc: "Events to report, separated by spaces: " + strings.Join(eventNames(), ", ") + "; all but round if absent."},
 		ranged("indexerDownMin", Int, "15", 0, 10_080, "Minutes after which an indexer that is down is reported."),
-	}, Doc: "Notifies an operator by webhook or command of problems that need a person: once when a problem begins, once when it is over."}}
+	}, Doc: "Notifies an operator by webhook or command of problems that require a person: once when a problem begins, and once when it ends."}}
 }
 
 func eventNames() []string {
@@ -58,11 +58,11 @@ func (p *parser) notify(root *node) []Notify {
 			p.checkProgram(command)
 		}
 		if a := n.attr("secret"); a != nil && command != nil {
-			p.errorf(a.name, "secret signs what a webhook is posted: remove it")
+			p.errorf(a.name, "secret signs the notices that a webhook receives: remove it")
 		}
 		r.On = p.events(n.attr("on"))
 		if (hook != nil || command != nil) && slices.ContainsFunc(out, r.sameReceiver) {
-			p.errorf(n.at, "this webhook or command is written twice: put all that it is told into one on=\"...\"")
+			p.errorf(n.at, "this webhook or command is written twice: list all its events in one on=\"...\"")
 		}
 		out = append(out, r)
 	}
@@ -80,7 +80,7 @@ func webhookComplaint(address string) string {
 		return "is not an absolute URL: write https://host/path"
 	}
 	if u.User != nil {
-		return "holds a user's name or password: write an address without them"
+		return "contains a user name or password: write an address without them"
 	}
 	return ""
 }

@@ -56,10 +56,10 @@ func (p *parser) compileOrphan(n *node) {
 	}
 }
 
-// passes reports whether something unknown on an element of this namespace is ignored.
+// passes reports whether unknown parts of elements in this namespace are ignored.
 func (p *parser) passes(uri string) bool { return p.lenient && uri != "" && knownNamespace(uri) }
 
-// passOver warns of an ignored unknown element; false if it must not be ignored.
+// passOver warns of an ignored unknown element; it returns false if the element must not be ignored.
 func (p *parser) passOver(e *Markup, parent *node, scope *namespaces) bool {
 	if !p.passes(scope.uri(e.name.Space)) {
 		return false
@@ -68,6 +68,6 @@ func (p *parser) passOver(e *Markup, parent *node, scope *namespaces) bool {
 		p.errorf(e.Start, "unknown condition <%s>: a rule cannot be read without its condition, also with unknown=\"warn\"", clip(e.name.Local))
 		return true
 	}
-	p.warnf(e.Start, "unknown element <%s> in <%s> is passed over, with all that is inside", clip(e.name.Local), parent.spec.Name)
+	p.warnf(e.Start, "unknown element <%s> in <%s> is skipped with its contents", clip(e.name.Local), parent.spec.Name)
 	return true
 }

@@ -31,7 +31,7 @@ func TestWordsOfOtherProducts(t *testing.T) {
 	}
 	_, report := Parse(FileName, []byte(`<CrawlConfig><Crawler name="a" obeyRobots="true" maxDepth="3" colour="x" maxPages="5"/></CrawlConfig>`), Lookups{})
 	got := problemLines(report.Errors)
-	for _, want := range []string{"write ignoreRobotsTxt", `write <CrawlSpace maxLinkDepth="..."/> in it`, "unknown attribute colour of <Crawler>: the manual", "--max-pages N"} {
+	for _, want := range []string{"write ignoreRobotsTxt", `write <CrawlSpace maxLinkDepth="..."/> in it`, "unknown attribute colour of <Crawler>: see the manual", "--max-pages N"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)
 		}
@@ -55,9 +55,9 @@ func TestVendorsUnknownPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		":1:135: unknown attribute shiny of <CrawlConfig> is passed over", ":2:39: unknown attribute newSetting of <Crawler> is passed over",
-		":3:1: unknown element <NewThing> in <Crawler> is passed over, with all that is inside", ":4:32: unknown attribute weight of <Path> is passed over",
-		":4:53: unknown element <Shine> in <Rule> is passed over",
+		":1:135: unknown attribute shiny of <CrawlConfig> is skipped", ":2:39: unknown attribute newSetting of <Crawler> is skipped",
+		":3:1: unknown element <NewThing> in <Crawler> is skipped with its contents", ":4:32: unknown attribute weight of <Path> is skipped",
+		":4:53: unknown element <Shine> in <Rule> is skipped with its contents",
 	}
 	got := problemLines(report.Warnings)
 	for _, w := range want {

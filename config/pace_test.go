@@ -90,9 +90,9 @@ func TestSchedule(t *testing.T) {
 		"0 5-3 * * *":                  "for the hour",
 		"*/0 * * * *":                  "for the minute",
 		"0 , * * *":                    "for the hour",
-		"0 3 31 2 *":                   "never comes: there is no day 31 in month 2",
-		"0 3 30 2 *":                   "never comes",
-		"0 3 31 4,6,9,11 *":            "never comes",
+		"0 3 31 2 *":                   "never occurs: there is no day 31 in month 2",
+		"0 3 30 2 *":                   "never occurs",
+		"0 3 31 4,6,9,11 *":            "never occurs",
 		"TZ=UTC 0 3 * * *":             "names a time zone",
 		"CRON_TZ=UTC":                  "names a time zone",
 		"@fortnightly":                 "is unknown: write @hourly",
@@ -153,7 +153,7 @@ func TestIdleThrottles(t *testing.T) {
 	_, report := Parse(FileName, []byte(text), Lookups{})
 	all := problemLines(report.Errors) + problemLines(report.Warnings) + problemLines(report.Notes)
 	for _, want := range []string{
-		"CrawlConfig.xml:3:1: the Throttle never counts: the one at CrawlConfig.xml:2:1 matches wherever it does",
+		"CrawlConfig.xml:3:1: the Throttle is never used: the one at CrawlConfig.xml:2:1 matches all its URLs",
 		"CrawlConfig.xml:4:1: the Throttle can never match",
 		"CrawlConfig.xml:6:1: <Throttle> sets nothing",
 	} {

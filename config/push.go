@@ -102,7 +102,7 @@ func (p *parser) ofKind(n *node, kind *pushKind) {
 	}
 	for _, a := range n.attrs {
 		if of := a.spec.Kinds; len(of) > 0 && !slices.Contains(of, kind.name) {
-			p.errorf(a.name, "%s belongs to kind=\"%s\": remove it, or write that kind", a.spec.Name, strings.Join(of, `" or "`))
+			p.errorf(a.name, "%s is only for kind=\"%s\": remove it, or write that kind", a.spec.Name, strings.Join(of, `" or "`))
 		}
 	}
 	for _, child := range n.children {
@@ -110,12 +110,13 @@ func (p *parser) ofKind(n *node, kind *pushKind) {
 		case child.spec.Name == "PushHeader" && !kind.overHTTP():
 			p.errorf(child.at, "<PushHeader> is for targets over HTTP: remove it")
 		case child.spec.Name == "PushField" && !kind.fields:
-			p.errorf(child.at, "<PushField> belongs to kind=\"%s\": remove it, or write that kind", strings.Join(kindsWithFields(), `" or "`))
+			p.errorf(child.at, "<PushField> is only for kind=\"%s\": remove it, or write that kind", strings.Join(kindsWithFields(), `" or "`))
 		}
 	}
 }
 
-// fieldInTargets warns of a Field that does not reach a target. The title does, since it is made from its Field.
+// fieldInTargets warns of a Field that does not reach a target. The title always does, since it is taken from its
+// Field.
 func (p *parser) fieldInTargets(n, crawler *node, f *policy.Field) {
 	for _, target := range crawler.children {
 		if target.spec.Name != "Push" || slices.Contains(target.faulty, "kind") {
@@ -123,14 +124,14 @@ func (p *parser) fieldInTargets(n, crawler *node, f *policy.Field) {
 		}
 		kind := kindOfPush(target.str("kind"))
 		if f.Name != "title" && slices.Contains(kind.ownMetas, f.Name) {
-			p.warnf(n.valueAt("name"), "the target of kind %s at %s makes the meta %s by itself, and does not get that of this Field: write another name",
+			p.warnf(n.valueAt("name"), "the target of kind %s at %s sets the meta %s itself and ignores that of this Field: write another name",
 				kind.name, p.lineAndColumn(target.at), f.Name)
 		}
 		isNamed := slices.ContainsFunc(target.children, func(c *node) bool {
 			return c.spec.Name == "PushField" && c.str("name") == wire.MetaPrefix+f.Name
 		})
 		if f.Kind == tree.Content && kind.shortMetas && !isNamed {
-			p.warnf(n.valueAt("select"), "the target of kind %s at %s takes no metas as long as this Field may be: write <PushField name=%s as=\"...\"/> in it with a field for long texts, or with drop=\"true\"",
+			p.warnf(n.valueAt("select"), "the target of kind %s at %s does not accept metas as long as this Field allows: write <PushField name=%s as=\"...\"/> in it with a field for long texts, or with drop=\"true\"",
 				kind.name, p.lineAndColumn(target.at), quote(wire.MetaPrefix+f.Name))
 		}
 	}

@@ -32,10 +32,10 @@ func (r *pushReader) server(token func(secret.Value) wire.Header) wire.Settings 
 	s.Headers = append(s.Headers, r.p.pushHeaders(n)...)
 	s.Roots = r.p.authorities(n)
 	if n.written("password") && n.missing("user") {
-		r.p.errorf(n.attr("password").name, "password without user: write user=\"...\", too")
+		r.p.errorf(n.attr("password").name, "password requires user: write user=\"...\", too")
 	}
 	if n.written("token") && n.written("user") && n.str("kind") != "funnelback" {
-		r.p.errorf(n.attr("token").name, "token beside user: the server reads one of them: remove the other")
+		r.p.errorf(n.attr("token").name, "token and user exclude each other: remove one of the two")
 	}
 	r.p.warnOfServer(n, &s)
 	return s
@@ -73,9 +73,9 @@ func (p *parser) pushHeaders(push *node) []wire.Header {
 	complaint := func(key string) string {
 		switch {
 		case isOwnHeader(key), key == "Proxy-Authorization", key == "Proxy-Connection":
-			return "is the crawler's own: remove it"
+			return "is set by the crawler: remove it"
 		case key == "Authorization" && (push.written("user") || push.written("token")):
-			return "cannot be written beside user or token, which set it: remove one of the two"
+			return "conflicts with user or token, which set it: remove one of the two"
 		}
 		return ""
 	}
@@ -106,16 +106,16 @@ func (p *parser) pushFields(push *node) map[string]string {
 		}
 		if (as == "") != drop {
 			if len(n.faulty) == 0 {
-				p.errorf(n.at, "<PushField name=%s> says either as=\"...\" or drop=\"true\"", quote(name.text))
+				p.errorf(n.at, "<PushField name=%s> requires either as=\"...\" or drop=\"true\"", quote(name.text))
 			}
 			continue
 		}
 		if other, twice := targets[as]; twice && as != "" {
-			p.errorf(n.attr("as").value, "as=%s is written for %s, too: two parts of a document cannot have one name", quote(as), quote(other))
+			p.errorf(n.attr("as").value, "as=%s is also written for %s: two parts of a document cannot share a name", quote(as), quote(other))
 			continue
 		}
 		if name.text == "content" && !push.boolean("content") {
-			p.warnf(name.value, "documents have no content without content=\"true\" in <Push>: write that, or remove this")
+			p.warnf(name.value, "documents have no content without content=\"true\" in <Push>: write it, or remove this element")
 		}
 		if out == nil {
 			out = map[string]string{}

@@ -44,7 +44,7 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 		}
 		switch group := n.attr("group"); {
 		case r.Ages != nil && group != nil:
-			p.errorf(group.name, "group counts for schedule only: for ages write a condition inside, such as <Path val=\"/news/\"/>")
+			p.errorf(group.name, "group applies only to schedule: for ages write a condition inside, such as <Path val=\"/news/\"/>")
 		case r.Ages == nil && n.missing("schedule") && len(n.faulty) == 0:
 			p.warnf(n.at, "<Refresh> has no effect without a time: write schedule=\"@daily\" or other times, or an age, such as minimumAgedS=\"3600\"")
 		}
@@ -73,7 +73,7 @@ func sectionAges(n *node, c *Crawler) (*scheduler.Section, *fault) {
 	case !smart:
 		return &scheduler.Section{MinimumAged: n.duration("minimumAgedS")}, nil
 	case fixed != nil:
-		return nil, faultf(fixed.name, "minimumAgedS is a fixed age, and smartRefresh, smartRefreshMinAgeS and smartRefreshMaxAgeS are for an estimated one: remove one of the two")
+		return nil, faultf(fixed.name, "minimumAgedS sets a fixed age, and smartRefresh, smartRefreshMinAgeS and smartRefreshMaxAgeS an estimated one: remove one or the others")
 	}
 	ages, at := &scheduler.Section{SmartRefresh: true, MinAge: c.Frontier.MinAge, MaxAge: c.Frontier.MaxAge}, n.at
 	if greatest != nil {
@@ -83,7 +83,7 @@ func sectionAges(n *node, c *Crawler) (*scheduler.Section, *fault) {
 		ages.MinAge, at = n.duration("smartRefreshMinAgeS"), least.value
 	}
 	if ages.MinAge > ages.MaxAge {
-		return nil, faultf(at, "smartRefreshMinAgeS (%d) is above smartRefreshMaxAgeS (%d): write a least age that is not above the greatest; what is not written here is the Crawler's",
+		return nil, faultf(at, "smartRefreshMinAgeS (%d) is greater than smartRefreshMaxAgeS (%d): lower the first or raise the second; an attribute that is not written here has the Crawler's value",
 			ages.MinAge/time.Second, ages.MaxAge/time.Second)
 	}
 	return ages, nil
@@ -164,7 +164,7 @@ func parseSchedule(spec string, now time.Time) (s cron.Schedule, complaint strin
 	case strings.HasPrefix(spec, "@"):
 		return parseDescriptor(spec)
 	case strings.Contains(spec, "TZ="):
-		return nil, "names a time zone: times are local; set the environment variable TZ for the whole program"
+		return nil, "names a time zone, but times are local: set the environment variable TZ for the whole program"
 	}
 	values := strings.Fields(spec)
 	fields := cronFields()
@@ -182,7 +182,7 @@ func parseSchedule(spec string, now time.Time) (s cron.Schedule, complaint strin
 	case err != nil: // every single field is valid
 		return nil, "is not a schedule: " + err.Error()
 	case s.Next(now).IsZero():
-		return nil, fmt.Sprintf("never comes: there is no day %s in month %s", values[2], values[3])
+		return nil, fmt.Sprintf("never occurs: there is no day %s in month %s", values[2], values[3])
 	}
 	return s, ""
 }

@@ -38,7 +38,7 @@ type Report struct {
 	allowed  []*allowance
 }
 
-// AddWarnings adds problems found outside of the files, except silenced ones.
+// AddWarnings adds problems found outside the files, except silenced ones.
 func (r *Report) AddWarnings(problems []Problem) {
 	for _, p := range problems {
 		if r.silent(p) {
@@ -70,7 +70,7 @@ func (e reportError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sort sorts the lists, and removes what several Crawlers report about the same file.
+// sort sorts the lists, and removes duplicates that several Crawlers report about the same file.
 func (r *Report) sort(mainFile string) {
 	for _, list := range []*[]Problem{&r.Errors, &r.Warnings, &r.Notes} {
 		slices.SortStableFunc(*list, func(a, b Problem) int {
@@ -107,7 +107,7 @@ func appendProblem(list *[]Problem, at actionrules.Position, what, format string
 	case n < maxProblems-1:
 		*list = append(*list, Problem{at, fmt.Sprintf(format, args...)})
 	case n == maxProblems-1:
-		*list = append(*list, Problem{at, fmt.Sprintf("too many %s: from here on not all of them are listed", what)})
+		*list = append(*list, Problem{at, fmt.Sprintf("too many %s: the rest are not all listed", what)})
 	}
 }
 

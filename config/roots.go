@@ -118,7 +118,7 @@ func (p *parser) keyValues(a *attr) []actionrules.Meta {
 		return nil
 	}
 	if len(a.text) > maxKeyValues {
-		p.errorf(a.value, "kvs is longer than %d bytes: each document below the root would have all of it", maxKeyValues)
+		p.errorf(a.value, "kvs is longer than %d bytes, and every document below the root would repeat it", maxKeyValues)
 		return nil
 	}
 	var out []actionrules.Meta

@@ -75,16 +75,16 @@ func (p *parser) ruleParts(n *node, r *actionrules.Rule) []actionrules.Condition
 			}
 			continue
 		case len(conditions) > 0 && n.children[i-1].spec.Role == Action:
-			p.errorf(child.at, "<%s> is a condition where an action belongs: a <Rule> is one condition and then actions; begin another <Rule>, or join conditions by <And> or <Or>", name)
+			p.errorf(child.at, "<%s> is a condition in the place of an action: a <Rule> has one condition, then actions; begin another <Rule>, or join conditions with <And> or <Or>", name)
 		case len(conditions) > 0:
-			p.errorf(child.at, "<%s> is a second condition (the first is at %s): a <Rule> has one; join them by <And> or <Or>", name, p.lineAndColumn(first))
+			p.errorf(child.at, "<%s> is a second condition (the first is at %s): a <Rule> has one; join them with <And> or <Or>", name, p.lineAndColumn(first))
 		default:
 			first = child.at
 		}
 		conditions = append(conditions, p.condition(child, 0))
 	}
 	if len(conditions) > 0 && len(r.Then) == 0 && !n.has(Action) && !n.lost {
-		p.errorf(n.at, "<Rule> has no action: write one or more, such as <Accept/>, behind its condition")
+		p.errorf(n.at, "<Rule> has no action: write one or more, such as <Accept/>, after its condition")
 	}
 	return conditions
 }
@@ -152,7 +152,7 @@ func buildOr(p *parser, n *node, depth int) actionrules.Condition {
 func buildNot(p *parser, n *node, depth int) actionrules.Condition {
 	of := p.conditions(n, depth)
 	if len(n.children) > 1 {
-		p.errorf(n.children[1].at, "<%s> is a second condition in <Not>, which has one: join them by <And> or <Or>", n.children[1].spec.Name)
+		p.errorf(n.children[1].at, "<%s> is a second condition in <Not>, which has one: join them with <And> or <Or>", n.children[1].spec.Name)
 	}
 	if len(of) > 0 {
 		return actionrules.Not{Of: of[0]}
@@ -187,7 +187,7 @@ func (p *parser) pattern(n *node) (pattern, bool) {
 	value := n.attr("value")
 	if val := n.attr("val"); val != nil {
 		if value != nil {
-			p.errorf(val.name, "<%s> has both value (at %s) and val, which mean the same: remove one", n.spec.Name, p.lineAndColumn(value.name))
+			p.errorf(val.name, "<%s> has both value (at %s) and its alias val: remove one", n.spec.Name, p.lineAndColumn(value.name))
 		}
 		value = val
 	}

@@ -65,7 +65,7 @@ func (s *scan) run() (*Markup, *fault) {
 		return nil, faultf(0, "the file is empty: a <CrawlConfig> is expected")
 	}
 	if s.src.data[begin] != '<' {
-		return nil, faultf(begin, "this is not XML: a file begins with <CrawlConfig> or <?xml")
+		return nil, faultf(begin, "this is not XML: the file must begin with <CrawlConfig> or <?xml")
 	}
 	for {
 		more, f := s.token()
@@ -106,7 +106,7 @@ func (s *scan) token() (more bool, f *fault) {
 		s.other(start)
 	case xml.ProcInst:
 		if token.Target == "xml" && start > 0 {
-			f = faultf(start, "<?xml ...?> must be the very first thing in the file")
+			f = faultf(start, "<?xml ...?> must be at the beginning of the file")
 		}
 		s.other(start)
 	}
@@ -115,10 +115,10 @@ func (s *scan) token() (more bool, f *fault) {
 
 func (s *scan) startElement(e xml.StartElement, start int) *fault {
 	if s.root != nil && len(s.open) == 0 {
-		return faultf(start, "<%s> is a second outermost element: a file has one <CrawlConfig>", clip(rawName(e.Name)))
+		return faultf(start, "<%s> is a second top-level element: a file has one <CrawlConfig>", clip(rawName(e.Name)))
 	}
 	if len(s.open) == maxElementDepth {
-		return faultf(start, "elements are nested more than %d deep: conditions can be nested to depth %d", maxElementDepth, maxConditionDepth)
+		return faultf(start, "elements are nested deeper than %d: conditions can be nested to a depth of %d", maxElementDepth, maxConditionDepth)
 	}
 	s.parts += 1 + len(e.Attr)
 	if s.parts > s.most {
@@ -152,12 +152,12 @@ func (s *scan) other(start int) {
 func (s *scan) endElement(e xml.EndElement, start int) *fault {
 	name := rawName(e.Name)
 	if len(s.open) == 0 {
-		return faultf(start, "</%s> closes nothing: no element is open here", clip(name))
+		return faultf(start, "</%s> closes no element: none is open here", clip(name))
 	}
 	top := s.open[len(s.open)-1]
 	if open := rawName(top.name); open != name {
 		at := s.src.position(top.Start)
-		return faultf(start, "</%s> where </%s> is expected: <%[2]s>, opened at line %[3]d, column %[4]d, is not closed",
+		return faultf(start, "</%s> found where </%s> is expected: <%[2]s>, opened at line %[3]d, column %[4]d, is not closed",
 			clip(name), clip(open), at.Line, at.Column)
 	}
 	top.Last = int(s.dec.InputOffset())
@@ -172,7 +172,7 @@ func (s *scan) text(data xml.CharData, start int) *fault {
 		if blank == len(raw) {
 			return nil
 		}
-		return faultf(start+blank, "text outside of <CrawlConfig>: remove it")
+		return faultf(start+blank, "text outside <CrawlConfig>: remove it")
 	}
 	switch top := s.open[len(s.open)-1]; {
 	case top.TextAt > 0:
@@ -200,17 +200,17 @@ func (s *scan) syntaxFault(err error, start, offset int) *fault {
 		return faultf(start, "the file ends inside the %s that begins here", kindOfToken(read))
 	case strings.HasPrefix(message, "invalid character entity"):
 		amp := bytes.LastIndexByte(read, '&')
-		return faultf(start+amp, "%s is not known to XML: write &amp; for the character &", quote(string(read[amp:])))
+		return faultf(start+amp, "%s is not defined in XML: write &amp; for the character &", quote(string(read[amp:])))
 	case strings.HasPrefix(message, "unescaped < inside"):
-		return faultf(offset-1, "< inside of an attribute's value: write &lt;, or close the quote before it")
+		return faultf(offset-1, "< inside an attribute's value: write &lt;, or close the quote before it")
 	case strings.HasPrefix(message, "unescaped ]]>"):
-		return faultf(offset-3, "]]> outside of a CDATA section: write ]]&gt;")
+		return faultf(offset-3, "]]> outside a CDATA section: write ]]&gt;")
 	case strings.HasPrefix(message, "expected attribute name"):
 		return faultf(offset, "an attribute's name, > or /> is expected here")
 	case strings.HasPrefix(message, "attribute name without ="):
 		return faultf(offset-1, "= and a value in quotes are expected here, after the attribute's name")
 	case strings.HasPrefix(message, "unquoted or missing"):
-		return faultf(offset-1, "an attribute's value must stand in quotes")
+		return faultf(offset-1, "an attribute's value must be in quotes")
 	case strings.HasPrefix(message, "expected element name after <"):
 		return faultf(start, "< does not begin a tag here: write &lt;")
 	default:
@@ -222,7 +222,7 @@ func (s *scan) syntaxFault(err error, start, offset int) *fault {
 func (s *scan) endFault() *fault {
 	end := s.src.lastText()
 	if len(s.open) == 0 {
-		return faultf(end, "the file holds no element: a <CrawlConfig> is expected")
+		return faultf(end, "the file contains no element: a <CrawlConfig> is expected")
 	}
 	top := s.open[len(s.open)-1]
 	at := s.src.position(top.Start)

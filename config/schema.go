@@ -65,7 +65,7 @@ func SchemaText(version, part string) ([]byte, error) {
 }
 
 // schemaWriter generates a schema from the table. Each element is in a group of its name, so that only CrawlConfig can
-// be outermost.
+// be the top-level element.
 type schemaWriter struct {
 	table        *schema
 	crawl, rules SchemaDocument
@@ -214,7 +214,7 @@ func (s *schemaWriter) mixture(t *etree.Element, children []*Element) {
 	s.orders(sequence, children, once)
 }
 
-// orders writes: any number of many, and in between at most one of each of once.
+// orders writes a grammar for any number of the elements in many, mixed with at most one of each in once.
 func (s *schemaWriter) orders(sequence *etree.Element, many, once []*Element) {
 	choice := anyNumber(sequence.CreateElement("xs:choice"))
 	for _, e := range many {

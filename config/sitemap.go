@@ -96,7 +96,7 @@ func (p *parser) idleSources(c *Crawler) {
 		case scheduler.KindPage, scheduler.KindSitemap, scheduler.KindNamedSitemap, scheduler.KindItem:
 		}
 		if v := c.Gates.Judge(crawlspace.Link{URL: s.URL, Exempt: true}); !v.Allowed {
-			p.report.warnf(at, "%s is never read: the %s refuses its url", element, v.Reason)
+			p.report.warnf(at, "%s is never read: the %s excludes its url", element, v.Reason)
 			continue
 		}
 		if !c.Engine.Decide(s.URL).Crawl() {
@@ -106,7 +106,7 @@ func (p *parser) idleSources(c *Crawler) {
 			}
 		}
 		if s.Kind != scheduler.KindSitemap && c.neverRefreshes() && c.Rounds == 0 {
-			p.report.notef(at, "%s is read once: what is new is found with smartRefresh=\"true\", minimumAgedS, <Refresh>, or <Discovery intervalS=\"3600\"/>", element)
+			p.report.notef(at, "%s is read only once: to find new URLs, write smartRefresh=\"true\", minimumAgedS, <Refresh>, or <Discovery intervalS=\"3600\"/>", element)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 	case s.MIME != nil:
 		s.MIME.Include = include
 	case include:
-		p.errorf(crawler.valueAt("mimeTypesMode"), "mimeTypesMode=\"include\" without <MimeTypes>: list there what is taken, such as <MimeType type=\"text/html\"/>")
+		p.errorf(crawler.valueAt("mimeTypesMode"), "mimeTypesMode=\"include\" requires <MimeTypes>: list the types to index there, such as <MimeType type=\"text/html\"/>")
 	}
 }
 
@@ -135,7 +135,7 @@ func (p *parser) discovery(crawler, n *node, c *Crawler) {
 		case isListed(crawler):
 			c.Rounds, c.ListsOnly = n.duration("intervalS"), true
 		default:
-			p.warnf(interval.name, "intervalS has no effect with enabled=\"false\" and no <Sitemap>, <Feed> or <XMLDocuments>: nothing could be discovered")
+			p.warnf(interval.name, "intervalS has no effect with enabled=\"false\" and no <Sitemap>, <Feed> or <XMLDocuments>: there is nothing to discover")
 		}
 	case interval != nil:
 		c.Rounds = n.duration("intervalS")
@@ -201,7 +201,7 @@ func (p *parser) unusedRules(crawlers []Crawler) {
 	used := func(c Crawler) bool { return c.Space.CrawlRules != nil && c.Space.CrawlRules.Name == path }
 	if len(crawlers) > 1 && p.lookups.Exists(path) && !slices.ContainsFunc(crawlers, used) {
 		p.report.warnf(actionrules.Position{File: path},
-			"the file is not used, because there are several Crawlers: write <CrawlSpace rules=%q/> in that which it is for", CrawlRulesName)
+			"the file is not used, because there are several Crawlers: write <CrawlSpace rules=%q/> in the one it is for", CrawlRulesName)
 	}
 }
 
@@ -278,7 +278,7 @@ func (p *parser) extensions(n *node) *crawlspace.Extensions {
 		List: p.value(n, "list"), Extra: p.value(n, "extra"), Always: p.value(n, "always"), At: p.position(n.at),
 	}
 	if n.written("list") && strings.Trim(x.List.Value, " ,;") == "" {
-		p.warnf(n.valueAt("list"), "an empty list is the default list (%s): for none at all, remove <IgnoredExtensions>", "7z, asf, avi ... xml, zip")
+		p.warnf(n.valueAt("list"), "an empty list stands for the default list (%s): to ignore no extensions, remove <IgnoredExtensions>", "7z, asf, avi ... xml, zip")
 	}
 	for _, m := range n.children {
 		switch {

@@ -145,12 +145,12 @@ func TestEncodingsOfRules(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct{ raw, want string }{
-		"NUL":                  {"forbid domain *\n\x00", "f:2:1: NUL byte: this is not a text file, or UTF-16 without its mark: save it as UTF-8"},
-		"UTF-16 without mark":  {"#\x00\n\x00", "f:1:2: NUL byte: this is not a text file, or UTF-16 without its mark: save it as UTF-8"},
+		"NUL":                  {"forbid domain *\n\x00", "f:2:1: NUL byte: the file is not text, or is UTF-16 without a byte order mark: save it as UTF-8"},
+		"UTF-16 without mark":  {"#\x00\n\x00", "f:1:2: NUL byte: the file is not text, or is UTF-16 without a byte order mark: save it as UTF-8"},
 		"UTF-32":               {"\xFF\xFE\x00\x00#\x00\x00\x00", "f:1:1: the file is UTF-32: save it as UTF-8"},
 		"control":              {"# a\x1b[0m", "f:1:4: control character U+001B: remove it"},
 		"Latin-1":              {"#\nallow domain b\xFCcher.example", "f:2:15: byte 0xFC is not valid UTF-8: save the file as UTF-8"},
-		"half a UTF-16 letter": {"\xFF\xFE#", "f:1:1: the file ends in the middle of a character of UTF-16"},
+		"half a UTF-16 letter": {"\xFF\xFE#", "f:1:1: the file ends in the middle of a UTF-16 character"},
 	} {
 		text := "<CrawlConfig><Crawler name='a'><CrawlSpace rules='f'/></Crawler></CrawlConfig>"
 		_, report := Parse(FileName, []byte(text), mapLookups(map[string][]byte{"f": []byte(c.raw)}, nil))

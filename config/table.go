@@ -64,7 +64,7 @@ type Attribute struct {
 	// Auth restricts it to elements whose attribute auth has one of these values.
 	Auth   []string
 	Status Status
-	// Instead is what to write in place of the value InsteadOf of an attribute without effect.
+	// Instead describes what to write in place of the value InsteadOf of an attribute without effect.
 	Instead, InsteadOf string
 	// Inert is the value that requires nothing unsupported, so that writing it is neither an error nor a warning.
 	Inert string

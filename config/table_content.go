@@ -6,8 +6,8 @@ func contentElements() []Element {
 	return []Element{
 		converterElement(),
 		{Name: "RemoveElements", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
-			text("names", String, "header,footer", "Elements whose text is left out, separated by commas."),
-			text("classes", String, "noindex", "Classes of elements whose text is left out."),
+			text("names", String, "header,footer", "Elements whose text is removed, separated by commas."),
+			text("classes", String, "noindex", "Classes of elements whose text is removed."),
 			text("selectors", String, "", "Further elements, as name, name.class, .class, #id or name#id."),
 		}, Doc: "Parts of pages that are neither indexed nor pushed; their links are still found."},
 		{Name: "Field", Key: "PageField", Parents: crawler, Rereads: true, Attributes: []Attribute{
@@ -15,13 +15,13 @@ func contentElements() []Element {
 			required("select", Selector, "What to extract: css:, xpath:, jsonld:, meta: or header:, then a selector, an expression, a path or a name ([fields](fields.md)); or content: and a form, for the whole page as text, Markdown or clean HTML ([forms of content](content.md))."),
 			{Name: "attribute", NotEmpty: true, Doc: "Attribute of the selected elements to read instead of their text; for css and xpath."},
 			boolean("multiple", "false", "Whether all values are taken; otherwise the first."),
-			ranged("maxBytes", Bytes, "1048576", 1024, 4*giB/1024, "Maximum length for content:; the rest is cut off."),
+			ranged("maxBytes", Bytes, "1048576", 1024, 4*giB/1024, "Maximum length with content:; the rest is cut off."),
 		}, Doc: "Extracts a value from the pages that its condition matches, or from all, as a meta of their documents."},
 		{Name: "MainContent", Parents: crawler, Rereads: true,
 			Doc: "Indexes only the [main content](fields.md#main-content) of the pages that its condition matches, or of all, without menus and side columns."},
 		{Name: "MetadataMapping", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
 			boolean("keepUnmapped", "false", "Whether metas that no Map names keep their own names. Description, author, date and keywords, and the properties of PDF and office documents, are always kept."),
-		}, Doc: "Renames the metas of pages; those of rules, roots and the crawl itself stay as they are."},
+		}, Doc: "Renames the metas of pages; those of rules, roots and the crawl itself do not change."},
 		{Name: "Map", Parents: []string{"MetadataMapping"}, Attributes: []Attribute{
 			required("from", String, "Name or property of the meta in the page, in any case."),
 			{Name: "to", Required: true, MayBeEmpty: true, Doc: "Name in the document; empty drops the meta. Several metas may go into one name."},
@@ -33,7 +33,7 @@ func contentElements() []Element {
 			required("to", String, "Name in the document."),
 			text("join", String, "", "As in Map."),
 			text("default", String, "", "As in Map."),
-		}, Doc: "Makes a meta of a header of the response."},
+		}, Doc: "Turns a response header into a meta."},
 	}
 }
 
@@ -47,7 +47,7 @@ func converterElement() Element {
 		ranged("timeoutS", Seconds, "60", 1, 3600, "Time for one document, after which the program and its children are killed."),
 		ranged("maxMemoryMB", Int, "1024", 16, 65_536, "Memory of each of its processes, in MiB."),
 		ranged("maxOutputBytes", Bytes, "10485760", 1024, giB, "Maximum output that is read; the rest is cut off."),
-	}, Doc: "An external program that reads the documents of a media type, such as one for OCR. If several match, the first one counts. A configuration that comes over the network may name only programs that the file on the machine names."}
+	}, Doc: "An external program that reads the documents of a media type, such as one for OCR. If several match, the first one counts. A configuration sent over the network can name only programs that the file on the machine names."}
 }
 
 // sourceElements are further sources of URLs.
@@ -81,7 +81,7 @@ func sourceElements() []Element {
 func sitemapAttributes() []Attribute {
 	return []Attribute{
 		boolean("crawlSitemaps", "true", "Whether to read the sitemaps that robots.txt names.").into(func(c *Crawler) any { return &c.CrawlSitemaps }),
-		ranged("sitemapMaxBytes", Bytes, "52428800", 1024, 52_428_800, "Largest sitemap that is read, after decompression; the rest is cut off.").into(func(c *Crawler) any { return &c.SitemapMaxBytes }),
+		ranged("sitemapMaxBytes", Bytes, "52428800", 1024, 52_428_800, "Maximum size of a sitemap after decompression; the rest is cut off.").into(func(c *Crawler) any { return &c.SitemapMaxBytes }),
 		ranged("sitemapMaxLinks", Int, "50000", 1, 50_000, "Maximum number of entries read from one sitemap or feed.").into(func(c *Crawler) any { return &c.SitemapMaxLinks }),
 		ranged("sitemapMaxPerHost", Int, "10000", 1, 1_000_000_000, "Maximum number of sitemaps of a scheme, host and port that robots.txt and sitemap indexes can add; the log reports any beyond.").into(func(c *Crawler) any { return &c.SitemapMaxPerHost }),
 		boolean("sitemapHints", "true", "Whether a document is due for refresh if lastmod in a sitemap is later than its last fetch.").into(func(c *Crawler) any { return &c.Frontier.SitemapHints }),

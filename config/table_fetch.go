@@ -24,11 +24,11 @@ func fetchElements() []Element {
 		{Name: "Browser", Parents: []string{"Crawler"}, Once: true, Attributes: []Attribute{
 			{Name: "command", Type: Command, Default: render.DefaultCommand, NotEmpty: true,
 				Doc: "Absolute path of the program that renders pages, and further arguments, without a shell; or unix: and the path of a socket on which each connection is a separate browser, as the unit sextant-browser provides."},
-			ranged("pages", Int, "1", 1, 16, "Number of pages that are rendered at once, each in its own browser; a change takes effect after a restart."),
+			ranged("pages", Int, "1", 1, 16, "Number of pages rendered concurrently, each in a separate browser; a change takes effect after a restart."),
 			ranged("timeoutS", Seconds, "20", 1, 600, "Time to render one page. Then it is read as it is, or counts as a temporary error if it does not respond or lacks the element of renderSelector."),
-			{Name: "postURLs", NotEmpty: true, Rereads: true, Doc: "Addresses, separated by spaces, to which pages may send POST requests, such as https://intranet.example.com/api/graphql, with any query. Only name addresses that read and change nothing: the crawler's log-in goes with the request."},
+			{Name: "postURLs", NotEmpty: true, Rereads: true, Doc: "Addresses, separated by spaces, to which pages may send POST requests, such as https://intranet.example.com/api/graphql, with any query. Name only addresses that read and change nothing: the crawler's log-in goes with the request."},
 			ranged("maxMemoryMB", Int, "1024", 256, 65_536, "Memory of all processes of one browser, in MiB; a page that needs more is a temporary error."),
-		}, Doc: "The browser for pages whose Fetch has render. It has no network: the crawler makes its requests. A configuration that comes over the network may name only the command that the file on the machine names."},
+		}, Doc: "The browser for pages whose Fetch has render. It has no network: the crawler makes its requests. A configuration sent over the network can name only the command that the file on the machine names."},
 		{Name: "Addresses", Parents: []string{"Crawler"}, Once: true, Attributes: []Attribute{
 			{Name: "private", Type: Enum, Default: "allow", Values: []string{"allow", "deny"},
 				Doc: "Whether to connect to private addresses (RFC 1918, RFC 4193, RFC 6598) that no address rule allows. deny applies to hosts of roots, too, and includes loopback and link-local addresses; proxies are always allowed."},
@@ -39,7 +39,7 @@ func fetchElements() []Element {
 func fetchSettings() []Attribute {
 	named := []string{"basic", "digest", "ntlm"}
 	return []Attribute{
-		{Name: "name", NotEmpty: true, Unique: true, Doc: "Name of the settings in status and logs, and for the Crawler's fetcher; unique in its Crawler."},
+		{Name: "name", NotEmpty: true, Unique: true, Doc: "Name of the settings in status and logs, and for fetcher in the Crawler; unique in its Crawler."},
 		text("caFile", Path, "", "PEM file with certificates of authorities to trust, in addition to the system's."),
 		boolean("insecureTLS", "false", "Whether any server certificate is accepted: an attacker on the network can then read and change everything."),
 		boolean("ignoreRobotsTxt", "", "Overrides the Crawler's ignoreRobotsTxt for these URLs."),
@@ -63,16 +63,16 @@ func fetchSettings() []Attribute {
 		forAuth(text("tokenURL", HTTPURL, "", "The token endpoint for client credentials; required."), "oauth2"),
 		forAuth(Attribute{Name: "clientId", NotEmpty: true, Doc: "The client's id; required."}, "oauth2"),
 		forAuth(text("clientSecret", SecretString, "", "The client's secret; required, unless certFile is given."), "oauth2"),
-		forAuth(text("scopes", String, "", "Scopes to ask for, separated by spaces."), "oauth2"),
+		forAuth(text("scopes", String, "", "Scopes to request, separated by spaces."), "oauth2"),
 		forAuth(boolean("credentialsInBody", "false", "Whether the token request carries the client's id and secret in its body instead of its Authorization header."), "oauth2"),
 		forAuth(text("certFile", Path, "", "PEM file with the client's certificate and its chain; required for certificate. For oauth2 its RSA key signs the token request, in place of clientSecret."), "certificate", "oauth2"),
 		forAuth(text("keyFile", Path, "", "PEM file with its key, not encrypted; certFile if absent."), "certificate", "oauth2"),
-		forAuth(text("loginURL", HTTPURL, "", "Page with the log-in form; required."), "form"),
+		forAuth(text("loginURL", HTTPURL, "", "URL of the page with the log-in form; required."), "form"),
 		forAuth(text("loginForm", String, "", "The form on that page: its name, #id, or its number, counted from 1; if absent, the one with a password field."), "form"),
 		forAuth(text("successText", String, "", "Text in the source of the next page that proves success. Without any of the three success attributes, a page without the form proves it."), "form"),
 		forAuth(text("successCookie", String, "", "Name of a cookie whose presence proves success."), "form"),
 		forAuth(boolean("successRedirect", "false", "Whether a redirect to a page other than the log-in page proves success."), "form"),
-		forAuth(text("loginPage", HTTPURL, "", "Another page to which users without a session are redirected, such as that of a single sign-on."), "form"),
+		forAuth(text("loginPage", HTTPURL, "", "Another page to which users without a session are redirected, such as that of a single sign-on service."), "form"),
 		forAuth(text("loggedOutText", String, "", "Text in the source of a page that shows that the session has ended, as the log-in form and redirects to its page always do."), "form"),
 		{Name: "proxy", NotEmpty: true, Doc: "Proxy: an http, https or socks5 URL with host and port."},
 		{Name: "proxyUser", NotEmpty: true, Doc: "User name for the proxy."},

@@ -61,7 +61,7 @@ func sourceNames() []string {
 func crawlerAttributes() []Attribute {
 	return []Attribute{
 		unique(required("name", String, "Name of the Crawler, unique in the file. It also names a folder: no slashes.")),
-		ranged("nthreads", Int, "1", 1, 10_000, "Number of URLs that are fetched at once.").into(func(c *Crawler) any { return &c.Workers }),
+		ranged("nthreads", Int, "1", 1, 10_000, "Number of URLs fetched concurrently.").into(func(c *Crawler) any { return &c.Workers }),
 		boolean("defaultAccept", "false", "Whether a URL outside all sites starts as accepted."),
 		boolean("defaultIndex", "false", "Whether a URL outside all sites starts as indexed."),
 		boolean("defaultFollow", "false", "Whether a URL outside all sites starts as followed."),
@@ -69,12 +69,12 @@ func crawlerAttributes() []Attribute {
 		boolean("indexRedirectSources", "true", "Whether the source of a redirect becomes an alias meta of its target.").into(func(c *Crawler) any { return &c.Frontier.IndexRedirectSources }),
 		boolean("linkGraph", "true", "Whether links are stored, at 6 bytes each, so that `sextant report broken` and `sextant urls --links-to` can list all pages that link to a URL (reports.md).").into(func(c *Crawler) any { return &c.Frontier.LinkGraph }),
 		boolean("smartRefresh", "false", "Whether documents are refetched by an estimate of how often they change.").into(func(c *Crawler) any { return &c.Frontier.SmartRefresh }),
-		ranged("smartRefreshMinAgeS", Seconds, "86400", 0, 100*year, "Least age of a document before smart refresh.").into(func(c *Crawler) any { return &c.Frontier.MinAge }),
-		ranged("smartRefreshMaxAgeS", Seconds, "604800", 0, 100*year, "Greatest age of a document before smart refresh.").into(func(c *Crawler) any { return &c.Frontier.MaxAge }),
+		ranged("smartRefreshMinAgeS", Seconds, "86400", 0, 100*year, "Minimum age of a document before smart refresh.").into(func(c *Crawler) any { return &c.Frontier.MinAge }),
+		ranged("smartRefreshMaxAgeS", Seconds, "604800", 0, 100*year, "Maximum age of a document before smart refresh.").into(func(c *Crawler) any { return &c.Frontier.MaxAge }),
 		boolean("pushUnchanged", "false", "Whether documents with the same hash are pushed again.").into(func(c *Crawler) any { return &c.Frontier.PushUnchanged }),
-		ranged("outboxMaxBytes", Bytes, "4294967296", 1<<20, 1<<50, "Size of unsent documents at which the crawl waits.").into(func(c *Crawler) any { return &c.OutboxMaxBytes }),
+		ranged("outboxMaxBytes", Bytes, "4294967296", 1<<20, 1<<50, "Total size of unsent documents at which the crawl waits.").into(func(c *Crawler) any { return &c.OutboxMaxBytes }),
 		Attribute{Name: "durability", Type: Enum, Default: "sync", Values: []string{"sync", "os"},
-			Doc: "sync: a commit survives a power failure; os: it survives the end of the process only."}.into(func(c *Crawler) any { return &c.Durability }),
+			Doc: "sync: a commit survives a power failure; os: it survives only the end of the process."}.into(func(c *Crawler) any { return &c.Durability }),
 		text("crawlLog", Path, "", "File that gets one line for each fetched URL; no log if empty."),
 		text("fetcher", String, "", "Name of a Fetch without a condition, for all URLs that no other Fetch matches."),
 		ranged("minimumAgedS", Seconds, "0", 0, 100*year, "Fixed age at which documents are refetched, in place of smartRefresh; 0: never.").into(func(c *Crawler) any { return &c.Frontier.MinimumAged }),
@@ -83,16 +83,16 @@ func crawlerAttributes() []Attribute {
 
 func politenessAttributes() []Attribute {
 	return []Attribute{
-		boolean("aggressive", "false", "Drops the pause between requests to a host and allows maxConnectionsPerHost at once.").into(func(c *Crawler) any { return &c.Frontier.Aggressive }),
+		boolean("aggressive", "false", "Removes the pause between requests to a host, and allows maxConnectionsPerHost of them at once.").into(func(c *Crawler) any { return &c.Frontier.Aggressive }),
 		ranged("throttleTimeMS", Milliseconds, "2500", 0, day*1000, "Pause between the end of a request to a host and the start of the next.").into(func(c *Crawler) any { return &c.Frontier.Throttle }),
-		ranged("maxConnectionsPerHost", Int, "6", 1, 1000, "Concurrent requests to a host, with aggressive only.").into(func(c *Crawler) any { return &c.Frontier.MaxConnectionsPerHost }),
+		ranged("maxConnectionsPerHost", Int, "6", 1, 1000, "Concurrent requests to a host; only with aggressive.").into(func(c *Crawler) any { return &c.Frontier.MaxConnectionsPerHost }),
 		boolean("perAddress", "false", "Whether hosts that share an IP address take turns: one request at a time to an address.").into(func(c *Crawler) any { return &c.Frontier.PerAddress }),
 		ranged("sleepAfterLoadMS", Milliseconds, "0", 0, day*1000, "Added to throttleTimeMS."),
-		ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Requests a second of the whole crawl; 0 is no limit.").into(func(c *Crawler) any { return &c.MaxRequestsPerS }),
-		ranged("maxBytesPerS", Bytes, "0", 0, 1<<40, "Bytes a second of the whole crawl; 0 is no limit.").into(func(c *Crawler) any { return &c.MaxBytesPerS }),
+		ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Requests per second of the whole crawl; 0 is no limit.").into(func(c *Crawler) any { return &c.MaxRequestsPerS }),
+		ranged("maxBytesPerS", Bytes, "0", 0, 1<<40, "Bytes per second of the whole crawl; 0 is no limit.").into(func(c *Crawler) any { return &c.MaxBytesPerS }),
 		boolean("ignoreRobotsTxt", "false", "Whether to fetch URLs that robots.txt forbids: only with the owner's permission.").into(func(c *Crawler) any { return &c.IgnoreRobots }),
 		Attribute{Name: "robots", Type: Enum, Default: "standard", Values: []string{"standard", "original"},
-			Doc: "standard is RFC 9309, original the 1994 text without Allow and wildcards."}.into(func(c *Crawler) any { return &c.Robots.Original }).on("original"),
+			Doc: "standard is RFC 9309; original is the 1994 text without Allow and wildcards."}.into(func(c *Crawler) any { return &c.Robots.Original }).on("original"),
 		ranged("maxCrawlDelayS", Seconds, "60", 1, day, "Maximum Crawl-delay of a robots.txt; a longer one is cut to this.").into(func(c *Crawler) any { return &c.Robots.MaxDelay }),
 	}
 }
@@ -120,8 +120,8 @@ func fetchAttributes() []Attribute {
 		text("userAgent", HeaderValue, "", "User-Agent header, best with a contact URL; the program's own if empty.").into(func(c *Crawler) any { return &c.Fetcher.UserAgent }),
 		text("robotsAgent", Product, "Sextant", "Product token to look for in robots.txt, robots metas and X-Robots-Tag.").into(func(c *Crawler) any { return &c.RobotsAgent }),
 		text("from", HeaderValue, "", "From header: an e-mail address of the operator.").into(func(c *Crawler) any { return &c.Fetcher.From }),
-		ranged("maxBodyBytes", Bytes, "10485760", 1024, giB, "Largest body after decompression; the rest is cut off.").into(func(c *Crawler) any { return &c.Fetcher.MaxBodyBytes }),
-		ranged("maxPdfBytes", Bytes, "33554432", 1024, giB, "Largest body of a PDF file, in place of maxBodyBytes; a cut file can seldom be read.").into(func(c *Crawler) any { return &c.MaxPDFBytes }),
+		ranged("maxBodyBytes", Bytes, "10485760", 1024, giB, "Maximum size of a body after decompression; the rest is cut off.").into(func(c *Crawler) any { return &c.Fetcher.MaxBodyBytes }),
+		ranged("maxPdfBytes", Bytes, "33554432", 1024, giB, "The same for a PDF file, in place of maxBodyBytes; a truncated file can seldom be read.").into(func(c *Crawler) any { return &c.MaxPDFBytes }),
 		ranged("maxRedirects", Int, "10", 0, 100, "Maximum number of consecutive redirects.").into(func(c *Crawler) any { return &c.MaxRedirects }),
 		ranged("connectTimeoutMS", Milliseconds, "10000", 1, 3_600_000, "Time to connect, DNS included.").into(func(c *Crawler) any { return &c.Fetcher.ConnectTimeout }),
 		ranged("tlsTimeoutMS", Milliseconds, "10000", 1, 3_600_000, "Time for the TLS handshake.").into(func(c *Crawler) any { return &c.Fetcher.TLSTimeout }),

@@ -22,7 +22,7 @@ func pushElements() []Element {
 	return []Element{
 		{Name: "Push", Parents: []string{"Crawler"},
 			Attributes: append(commonPush(), attributesOfKinds()...),
-			Doc:        "A target that gets all documents and deletions. Without any, documents go to a target of kind file. See [pushing](push.md)."},
+			Doc:        "A target for all documents and deletions. Without one, documents go to a target of kind file. See [pushing](push.md)."},
 		{Name: "PushHeader", Parents: []string{"Push"}, Attributes: []Attribute{
 			{Name: "name", Required: true, Unique: true, Doc: "Name of the header."},
 			required("value", SecretString, "Its value; use ${ENV} or file:PATH."),
@@ -167,9 +167,9 @@ func papiPush() []Attribute {
 		ours("syncParameter", "PAPI_sync", "Parameter of set_checkpoint that requests a synced checkpoint (not documented by the vendor)."),
 		{Name: "stamp", Type: Enum, Default: "hash", Values: []string{"hash", "seq"},
 			Doc: "The document's stamp: the hash of its content, or the sequence number of the order."},
-		ours("stampPart", "stamp", "Part of add_documents that carries the stamp (not documented by the vendor)."),
-		ours("classPart", "directive:datamodel_class", "Part of add_documents that carries the class (not documented by the vendor)."),
-		boolean("deletionsInURL", "false", "Whether delete_documents carries URLs in its own URL instead of the body (not documented by the vendor)."),
+		ours("stampPart", "stamp", "Part of add_documents that contains the stamp (not documented by the vendor)."),
+		ours("classPart", "directive:datamodel_class", "Part of add_documents that contains the class (not documented by the vendor)."),
+		boolean("deletionsInURL", "false", "Whether delete_documents has the URLs in its query instead of its body (not documented by the vendor)."),
 	}
 }
 
@@ -259,9 +259,9 @@ func makeElastic(r *pushReader, openSearch bool, token func(secret.Value) wire.H
 	switch index := r.attr("index"); {
 	case index == nil:
 	case strings.ContainsAny(index.text, "\\/*?\"<>| ,#:") || strings.ContainsAny(index.text[:1], "-_+"):
-		r.p.errorf(index.value, "index=%s cannot be the name of an index: write small letters, digits, - and _, with a letter first", quote(index.text))
+		r.p.errorf(index.value, "index=%s cannot be the name of an index: write lower-case letters, digits, - and _, beginning with a letter", quote(index.text))
 	case strings.ToLower(index.text) != index.text:
-		r.p.warnf(index.value, "index=%s has capitals, which only an alias may have: write %s for an index", quote(index.text), strings.ToLower(index.text))
+		r.p.warnf(index.value, "index=%s has capital letters, which only an alias can have: write %s for an index", quote(index.text), strings.ToLower(index.text))
 	}
 	return opens(elastic.Settings{
 		Name: r.name, OpenSearch: openSearch,

@@ -7,11 +7,11 @@ func conditionElements() []Element {
 	in := []string{"Rule", "And", "Or", "Not", "Throttle", "Refresh", "Fetch", "PageField", "MainContent"}
 	out := []Element{
 		{Name: "Rules", Parents: []string{"Crawler"}, Attributes: []Attribute{
-			text("group", String, "default", "Group of roots that the rules are meant for, for checks; it isolates nothing."),
-			text("key", String, "", "Label of CloudView's console; decides nothing."),
+			text("group", String, "default", "Group of roots that the rules are meant for; used for checks only, it does not isolate anything."),
+			text("key", String, "", "Label in CloudView's console; without effect."),
 		}, Doc: "A block of rules. Several blocks apply in the order of the file."},
 		{Name: "Rule", Parents: []string{"Rules"},
-			Doc: "One condition, then one or more actions for the URLs that it matches. Later rules override earlier ones."},
+			Doc: "One condition, followed by one or more actions for the URLs that it matches. Later rules override earlier ones."},
 		{Name: "And", Role: Condition, build: buildAnd, Parents: in, Doc: "Holds if all conditions inside hold; it has at least one."},
 		{Name: "Or", Role: Condition, build: buildOr, Parents: in, Doc: "Holds if one of the conditions inside holds; it has at least one."},
 		{Name: "Not", Role: Condition, build: buildNot, Parents: in, Doc: "Holds if the one condition inside does not."},
@@ -28,7 +28,7 @@ func conditionElements() []Element {
 		build builder
 		doc   string
 	}{
-		{"Domain", buildDomain, "Matches a host and all hosts below it."},
+		{"Domain", buildDomain, "Matches a host and its subdomains."},
 		{"Path", atomOf(actionrules.FieldPath, actionrules.KindPrefix), "Matches the beginning of the path."},
 		{"Ext", atomOf(actionrules.FieldPath, actionrules.KindSuffix), "Matches the end of the path."},
 		{"Host", atomOf(actionrules.FieldHost, actionrules.KindExact), "Matches the whole host."},
@@ -45,7 +45,7 @@ func conditionElements() []Element {
 // patternAttributes are common to all matching conditions.
 func patternAttributes() []Attribute {
 	return []Attribute{
-		text("value", Pattern, "", "The pattern. Special characters stand for themselves; after a \\ they have their meaning in a regular expression."),
+		text("value", Pattern, "", "The pattern. Special characters are literal; after a \\ they have their meaning in a regular expression."),
 		text("val", Pattern, "", "Alias of value: write one of the two."),
 		{Name: "norm", Type: Enum, Default: "norm", Values: actionrules.NormNames(),
 			Doc: "none compares as is, lower ignores case, norm also decodes percent-encoding and strips accents."},

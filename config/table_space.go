@@ -6,7 +6,7 @@ func gateElements() []Element {
 	return []Element{
 		{Name: "CrawlSpace", Parents: crawler, Once: true, Attributes: []Attribute{
 			text("rules", Path, "", "File of crawl-space rules; if absent, crawl.rules beside this file if that has one Crawler."),
-			text("global", Path, "", "File of global crawl-space rules, for URLs that another crawler is responsible for; global.rules beside this file if absent."),
+			text("global", Path, "", "File of global crawl-space rules, for URLs that belong to another crawler; global.rules beside this file if absent."),
 			{Name: "hostCase", Type: Enum, Default: "exact", Values: []string{"exact", "fold"}, Doc: "Whether domain rules compare hosts exactly as written in links, or ignore case (fold)."},
 			ranged("maxPathDepth", Int, "", 0, 1000, "Maximum number of slashes in the path after the first; no limit if absent."),
 			ranged("maxLinkDepth", Int, "", 0, 1_000_000, "Maximum number of links from a start URL; no limit if absent."),
@@ -16,12 +16,12 @@ func gateElements() []Element {
 			text("exclude", String, "", "Substrings that a URL must not contain; or regexp: and an expression."),
 		}, Doc: "Include and exclude patterns."},
 		{Name: "RejectList", Parents: crawler, Once: true, Attributes: []Attribute{
-			required("file", Path, "File with one pattern a line."),
+			required("file", Path, "File with one pattern per line."),
 			ranged("checkpointS", Seconds, "60", 1, day, "How often it is read again."),
 		}, Doc: "Patterns to exclude from a running crawl without changing the configuration."},
 		{Name: "Kill", Parents: crawler, Once: true, Attributes: []Attribute{
-			text("exact", Path, "", "File with one URL a line."),
-			text("patterns", Path, "", "File with one substring, or regexp: and an expression, a line."),
+			text("exact", Path, "", "File with one URL per line."),
+			text("patterns", Path, "", "File with one substring, or regexp: and an expression, per line."),
 		}, Doc: "URLs that are crawled and followed, but kept out of the index."},
 		{Name: "StartURLMatch", Parents: crawler, Once: true, Attributes: []Attribute{
 			boolean("host", "true", "A URL must share the host of a start URL."),
@@ -34,19 +34,19 @@ func gateElements() []Element {
 		{Name: "MustContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain one of them."},
 		{Name: "MustNotContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain none of them."},
 		{Name: "CanonicalURL", Parents: crawler, Once: true, Attributes: []Attribute{
-			boolean("dropWWW", "false", "Whether a leading www. of the host is dropped. Only for sites that work without it and do not redirect back."),
-			boolean("dropSessionIDs", "false", "Whether ;jsessionid= in the path and the parameters jsessionid, PHPSESSID, sid and aspsessionid* are dropped."),
-			boolean("dropTracking", "false", "Whether the parameters utm_*, gclid, fbclid, mc_cid and mc_eid are dropped."),
+			boolean("dropWWW", "false", "Whether a leading www. is removed from the host. Only for sites that work without it and do not redirect back."),
+			boolean("dropSessionIDs", "false", "Whether ;jsessionid= in the path and the parameters jsessionid, PHPSESSID, sid and aspsessionid* are removed."),
+			boolean("dropTracking", "false", "Whether the parameters utm_*, gclid, fbclid, mc_cid and mc_eid are removed."),
 			boolean("sortQuery", "false", "Whether query parameters are sorted by name."),
-		}, Doc: "Parts to drop from every URL, so that several spellings are one page. A change renames stored URLs: their documents are deleted under the old URL and pushed under the new one."},
+		}, Doc: "Parts to remove from every URL, so that several spellings are one page. A change renames stored URLs: their documents are deleted under the old URL and pushed under the new one."},
 		{Name: "QueryFilter", Parents: crawler, Once: true, Attributes: []Attribute{
-			text("keep", String, "", "Query parameters that stay, separated by commas; id always stays."),
-		}, Doc: "Drops all other query parameters from URLs."},
+			text("keep", String, "", "Query parameters to retain, separated by commas; id is always retained."),
+		}, Doc: "Removes all other query parameters from URLs."},
 		{Name: "IgnoredExtensions", Parents: crawler, Once: true, Attributes: []Attribute{
 			text("list", String, "", "Replaces the default list (7z, asf, avi ... zip); separated by , or ;."),
 			text("extra", String, "", "Added to the list."),
 			text("always", String, "", "Added to the list."),
-		}, Doc: "URLs whose path ends in one of these extensions are not visited."},
+		}, Doc: "Extensions of URLs that are not visited."},
 		{Name: "MimeTypes", Parents: crawler, Once: true, Doc: "MIME types that mimeTypesMode includes or excludes."},
 		{Name: "MimeType", Parents: []string{"MimeTypes", "IgnoredExtensions"}, Attributes: []Attribute{
 			required("type", String, "MIME type, such as video/mp4."),
@@ -56,6 +56,6 @@ func gateElements() []Element {
 			ranged("maxRepeats", Int, "3", 1, 1000, "How often a path segment, or a pair of name and value in the query, may occur in a URL."),
 			ranged("maxURLsPerPattern", Int, "10000", 1, 1_000_000_000, "Maximum number of URLs that differ only in digits, such as a calendar's."),
 			ranged("maxURLsPerHost", Int, "", 1, 1_000_000_000, "Maximum number of known URLs for a scheme, host and port; no limit if absent. If set, each start counts all known URLs."),
-		}, Doc: "Refuses new links that look like endless loops and calendars. Known URLs, start URLs and submitted ones are never refused. Off if the element is absent."},
+		}, Doc: "Refuses new links that look like endless loops and calendars. It never refuses known, start or submitted URLs. Off if the element is absent."},
 	}
 }

@@ -32,7 +32,7 @@ func (p *parser) throttles(crawler *node, c *Crawler) {
 			continue
 		}
 		if len(n.attrs) == 0 && len(n.faulty) == 0 {
-			p.report.notef(at, "<Throttle> sets nothing: what it matches has the Crawler's settings, whatever later ones say")
+			p.report.notef(at, "<Throttle> sets nothing: the URLs that it matches have the Crawler's settings, whatever later elements set")
 		}
 		t.Match, t.WholeHost = matcher.Match, asksHostOnly(condition)
 		p.checkConnections(n, &t, c)
@@ -56,7 +56,7 @@ func (p *parser) checkConnections(n *node, t *scheduler.Throttle, c *Crawler) {
 	case c.Frontier.PerAddress:
 		p.warnf(a.name, "maxConnectionsPerHost has no effect with perAddress=\"true\", which allows one request at a time")
 	case pause > 0:
-		p.warnf(a.name, "maxConnectionsPerHost has no effect where %s pass between two requests: write throttleTimeMS=\"0\", too", pause)
+		p.warnf(a.name, "maxConnectionsPerHost has no effect with a pause of %s between two requests: write throttleTimeMS=\"0\", too", pause)
 	}
 }
 
@@ -71,7 +71,7 @@ func (p *parser) onlyCondition(n *node) (actionrules.Condition, *actionrules.Mat
 		return nil, nil
 	}
 	if len(conditions) > 1 {
-		p.errorf(conditions[1].at, "<%s> is a second condition (the first is at %s): a <%s> has one; join them by <And> or <Or>",
+		p.errorf(conditions[1].at, "<%s> is a second condition (the first is at %s): a <%s> has one; join them with <And> or <Or>",
 			conditions[1].spec.Name, p.lineAndColumn(conditions[0].at), n.spec.Name)
 	}
 	condition := p.condition(conditions[0], 0)
@@ -153,7 +153,7 @@ func idleChoices(name string, all []choice) []actionrules.Warning {
 		k := earlier.keysOf(c.condition)
 		if by := earlier.overriding(matches, k.implied); by > 0 {
 			warnings = append(warnings, actionrules.Warning{At: c.at, Text: fmt.Sprintf(
-				"the %s never counts: the one at %s matches wherever it does, and the first counts", name, all[by-1].at)})
+				"the %s is never used: the one at %s matches all its URLs, and the first match applies", name, all[by-1].at)})
 		}
 		earlier.add(i+1, matches, k.enough)
 	}

@@ -61,7 +61,7 @@ func (p *parser) parseTree() *node {
 		return nil
 	}
 	if root.name.Local != "CrawlConfig" {
-		p.errorf(root.Start, "the outermost element is <%s>: <CrawlConfig> is expected", clip(rawName(root.name)))
+		p.errorf(root.Start, "the top-level element is <%s>: <CrawlConfig> is expected", clip(rawName(root.name)))
 		return nil
 	}
 	p.xmlAllowances(root)
@@ -102,7 +102,7 @@ func (p *parser) built(spec *Element, e *Markup, scope *namespaces) *node {
 	case spec.Text:
 		p.text(n, e)
 	case e.TextAt > 0:
-		p.errorf(e.TextAt, "text inside of <%s>, which has none: remove it", spec.Name)
+		p.errorf(e.TextAt, "text inside <%s>, which has none: remove it", spec.Name)
 	}
 	if len(e.Children) > 0 {
 		n.children = make([]*node, 0, len(e.Children))
@@ -182,7 +182,7 @@ func (p *parser) elementSpec(e *Markup, parent *node, scope *namespaces) *Elemen
 // the error.
 const knownNames = 400
 
-const inManual = ": the manual's page on the configuration, or sextant schema, has those that are known"
+const inManual = ": see the manual's page on the configuration, or sextant schema, for those that are known"
 
 // longestName is the length above which a name cannot be a misspelt known one.
 const longestName = 40
@@ -201,7 +201,7 @@ func (p *parser) elementHint(parent, name string, known []string) string {
 	list := ": known here are <" + strings.Join(known, ">, <") + ">"
 	switch {
 	case len(known) == 0:
-		return ", which has no elements inside: remove it"
+		return ", which has no child elements: remove it"
 	case len(list) > knownNames:
 		return inManual
 	case len(name) > longestName:
@@ -216,15 +216,15 @@ func misplaced(spec, parent *Element) string {
 	name := "<" + spec.Name + ">"
 	switch {
 	case spec.Role == Action && parent.Role == Condition:
-		return name + " is an action and cannot stand in the condition <" + parent.Name + ">: write it behind the condition"
+		return name + " is an action and cannot be in the condition <" + parent.Name + ">: write it after the condition"
 	case spec.Role == Condition && parent.Role == Condition:
-		return name + " cannot stand in <" + parent.Name + ">: only <And>, <Or> and <Not> have conditions inside"
+		return name + " cannot be in <" + parent.Name + ">: only <And>, <Or> and <Not> contain conditions"
 	case spec.Role == Condition:
-		return name + " is a condition and cannot stand in <" + parent.Name + ">: its place is in a <Rule>"
+		return name + " is a condition and cannot be in <" + parent.Name + ">: write it in a <Rule>"
 	case len(spec.Parents) == 0:
-		return name + " cannot stand in <" + parent.Name + ">: it is the outermost element"
+		return name + " cannot be in <" + parent.Name + ">: it is the top-level element"
 	}
-	return name + " cannot stand in <" + parent.Name + ">: its place is in <" + strings.Join(spec.Parents, "> or <") + ">"
+	return name + " cannot be in <" + parent.Name + ">: write it in <" + strings.Join(spec.Parents, "> or <") + ">"
 }
 
 func (p *parser) lineAndColumn(offset int) string {

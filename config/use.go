@@ -4,8 +4,8 @@ import "strings"
 
 // Use is a resource of the machine that a configuration names: a file or folder, a program, or an environment variable.
 type Use struct {
-	// Attribute names it as Element.attribute: a file that one attribute names is not read for another. Empty for a
-	// variable, which may be used anywhere.
+	// Attribute names it as Element.attribute: a file may be read only for the attribute that names it. It is empty for a
+	// variable, which any attribute may use.
 	Attribute string `json:"attribute,omitempty"`
 	// Value is an absolute path, or one relative to the working directory if the configuration's own is; a program with
 	// its arguments, separated by single blanks; or a variable's name.
@@ -19,7 +19,7 @@ func (l *Lookups) allows(u Use) bool { return l.Allow == nil || l.Allow(u) }
 func (p *parser) expand(value string) (string, []expandError) {
 	return expand(value, func(name string) (value, complaint string) {
 		if !p.lookups.allows(Use{Value: name}) {
-			return "", "may not be used by a configuration sent over the network, because the file on this machine does not use it: edit that file to add it"
+			return "", "cannot be used by a configuration sent over the network, because the file on this machine does not use it: add it to that file"
 		}
 		v, ok := p.lookups.Env(name)
 		if !ok {
@@ -52,7 +52,7 @@ func (p *parser) mayName(element string, spec *Attribute, written, value string,
 	if p.lookups.allows(use) {
 		return true
 	}
-	p.errorf(at.value, "%s: <%s %s> of a configuration sent over the network may be only what it %s in the file on this machine: edit that file to add this",
+	p.errorf(at.value, "%s: <%s %s> of a configuration sent over the network can only be what it %s in the file on this machine: add it to that file",
 		p.written(spec, written), element, spec.Name, does)
 	return false
 }

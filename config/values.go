@@ -37,7 +37,7 @@ func (p *parser) attributes(n *node, e *Markup, scope *namespaces) {
 			continue
 		}
 		if n.spec.attribute(a.Name.Local) == nil && a.Name.Space == "" && p.passes(scope.uri(e.name.Space)) {
-			p.warnf(at.name, "unknown attribute %s of <%s> is passed over", clip(a.Name.Local), n.spec.Name)
+			p.warnf(at.name, "unknown attribute %s of <%s> is skipped", clip(a.Name.Local), n.spec.Name)
 			continue
 		}
 		if !p.attribute(n, a, at) {
@@ -128,7 +128,7 @@ func (p *parser) unknownAttribute(n *node, a xml.Attr, at place) {
 	case len(known) == 0:
 		hint = ", which has no attributes: remove it"
 	case len(strings.Join(known, ", ")) > knownNames/2 && p.schema.owner(a.Name.Local) != "":
-		hint = ": its place is in <" + p.schema.owner(a.Name.Local) + ">"
+		hint = ": write it in <" + p.schema.owner(a.Name.Local) + ">"
 	case len(strings.Join(known, ", ")) > knownNames:
 		hint = inManual
 	case len(a.Name.Local) <= longestName:
@@ -167,7 +167,7 @@ func (p *parser) resolve(element string, spec *Attribute, value string, at place
 	if err != nil {
 		words := fmt.Sprintf("%s: the file %s cannot be read: %v", spec.Name, p.resolvePath(file), cause(err))
 		if errors.Is(err, fs.ErrPermission) {
-			words += "; let the user who runs this read it"
+			words += "; give the user that runs this program read access"
 		}
 		p.errorf(at.value, "%s", words)
 		return "", false
@@ -233,7 +233,7 @@ func (a *Attribute) check(value string) string {
 		return a.checkEnum(value)
 	case Pattern:
 		if value == "" {
-			return `must not be empty: write \.\* for anything`
+			return `must not be empty: to match anything, write \.\*`
 		}
 	case SecretString, Path:
 		if value == "" {
@@ -243,11 +243,11 @@ func (a *Attribute) check(value string) string {
 		return checkURL(value)
 	case HeaderValue:
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return "holds characters that a header cannot carry: write printable ASCII"
+			return "contains characters that a header cannot: write printable ASCII"
 		}
 	case Product:
 		if value == "" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-") != "" {
-			return "is not a product token: write letters, _ and - only (RFC 9309)"
+			return "is not a product token: write only letters, _ and - (RFC 9309)"
 		}
 	case HourRanges:
 		_, complaint := parseHours(value)
@@ -298,7 +298,7 @@ func checkURL(value string) string {
 		return "is not an absolute URL: write http://host:port or https://host:port"
 	}
 	if u.User != nil {
-		return "holds credentials: write them as user and password"
+		return "contains credentials: write them as user and password"
 	}
 	return ""
 }

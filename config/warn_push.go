@@ -13,7 +13,7 @@ func (c *Crawler) UntakenSources() (warnings []actionrules.Warning) {
 		for _, a := range r.Then {
 			if a.Verb == actionrules.SetSource && !c.Taken(a.Name) {
 				warnings = append(warnings, actionrules.Warning{At: r.At, Text: fmt.Sprintf(
-					"no <Push> takes the source %q, so its documents are not indexed, and leave the indexes that have them: "+
+					"no <Push> accepts the source %q, so its documents are not indexed, and are deleted from the indexes that have them: "+
 						"correct the name, or write a <Push> with that source or without one", a.Name)})
 			}
 		}

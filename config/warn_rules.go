@@ -21,16 +21,16 @@ func conflicts(rules []actionrules.Rule) []actionrules.Warning {
 				continue
 			}
 			if before := last[d]; before != nil {
-				text := fmt.Sprintf("the rule has both <%s> and <%s>; only the last counts: remove one", before.Verb, a.Verb)
+				text := fmt.Sprintf("the rule has both <%s> and <%s>, and only the last applies: remove one", before.Verb, a.Verb)
 				if before.Verb == a.Verb {
-					text = fmt.Sprintf("the rule has <%s> twice; only the last counts: remove one", a.Verb)
+					text = fmt.Sprintf("the rule has <%s> twice, and only the last applies: remove one", a.Verb)
 				}
 				warnings = append(warnings, actionrules.Warning{At: rules[i].At, Text: text})
 			}
 			last[d] = a
 		}
 		if d := actionrules.Ignore.Dimension(); last[d] != nil && last[d].Verb == actionrules.Ignore && acts(&rules[i], actionrules.Index, actionrules.Follow) {
-			warnings = append(warnings, actionrules.Warning{At: rules[i].At, Text: "the rule ignores its URLs, so that its <Index> or <Follow> has no effect: remove one of the two"})
+			warnings = append(warnings, actionrules.Warning{At: rules[i].At, Text: "the rule ignores its URLs, so its <Index> or <Follow> has no effect: remove one of the two"})
 		}
 	}
 	return warnings
@@ -49,7 +49,7 @@ func ignoredForGood(rules []actionrules.Rule) []actionrules.Warning {
 		if at >= 0 && acts(r, actionrules.Ignore) && !acts(r, actionrules.Accept) {
 			if compared += len(accept); apart(r, accept) {
 				warnings = append(warnings, actionrules.Warning{At: r.At, Text: fmt.Sprintf(
-					"the rule ignores its URLs, and no later rule accepts them, so that its <%s> has no effect: remove one of the two", r.Then[at].Verb)})
+					"the rule ignores its URLs, and no later rule accepts them, so its <%s> has no effect: remove one of the two", r.Then[at].Verb)})
 			}
 		}
 		if acts(r, actionrules.Accept) {
@@ -62,8 +62,9 @@ func ignoredForGood(rules []actionrules.Rule) []actionrules.Warning {
 // maxCompared bounds how many pairs of rules are compared.
 const maxCompared = 20_000
 
-// unaccepted warns of rules that index or follow what nothing accepts, and of those that accept what nothing indexes or
-// follows: neither causes any crawling. It finds the simple cases, in which no other rule can add the missing action.
+// unaccepted warns of rules that index or follow URLs that no rule accepts, and of rules that accept URLs that no rule
+// indexes or follows: neither has any effect. It finds the simple cases, in which no other rule can add the missing
+// action.
 func unaccepted(set *actionrules.RuleSet) []actionrules.Warning {
 	if slices.ContainsFunc(set.Roots, func(r actionrules.Root) bool { return r.Site }) {
 		return nil // sites begin accepted, indexed and followed
@@ -88,12 +89,12 @@ func unaccepted(set *actionrules.RuleSet) []actionrules.Warning {
 	}
 	for _, r := range use {
 		if !accepting && !acts(r, actionrules.Accept, actionrules.Ignore) && apart(r, accept) {
-			warn(r, "the rule has nothing crawled: it indexes or follows URLs that no rule accepts; write <Accept/>, too")
+			warn(r, "the rule has no effect: it indexes or follows URLs that no rule accepts; write <Accept/>, too")
 		}
 	}
 	for _, r := range accept {
 		if !using && !acts(r, actionrules.Index, actionrules.Follow) && apart(r, use) {
-			warn(r, "the rule has nothing crawled: it accepts URLs that no rule indexes or follows; write <Index/>, <Follow/> or both, too")
+			warn(r, "the rule has no effect: it accepts URLs that no rule indexes or follows; write <Index/>, <Follow/> or both, too")
 		}
 	}
 	return warnings
@@ -146,7 +147,7 @@ func otherScheme(set *actionrules.RuleSet) []actionrules.Warning {
 		for _, a := range found {
 			if !both {
 				warnings = append(warnings, actionrules.Warning{At: set.Rules[i].At, Text: fmt.Sprintf(
-					"%s has http, and the start URLs of this host have https: write https, or <Host> and <Path>, which match both", quote(a.Value))})
+					"%s has http, but the start URLs of this host have https: write https, or <Host> and <Path>, which match both", quote(a.Value))})
 			}
 		}
 	}
@@ -171,7 +172,7 @@ func shutOut(c *Crawler) []actionrules.Warning {
 			u, err := weburl.Parse("http://h/a" + a.Value)
 			if err == nil && c.Gates.IgnoresExtension(u) {
 				warnings = append(warnings, actionrules.Warning{At: r.At, Text: fmt.Sprintf(
-					"<IgnoredExtensions> refuses %s before a rule is asked: write its list without it", quote(a.Value))})
+					"<IgnoredExtensions> excludes %s before the rules are evaluated: write its list without it", quote(a.Value))})
 			}
 		})
 	}

@@ -59,31 +59,31 @@ func (p *parser) warnOfExtent(c *Crawler) {
 	switch {
 	case len(c.Rules.Roots) > 0:
 	case len(c.Sources) == 0:
-		p.report.warnf(c.At, "there is no start URL, so that nothing is crawled: write <Root url=\"http://...\"/>, or give the crawl URLs by sextant add")
+		p.report.warnf(c.At, "there is no start URL, so nothing is crawled: write <Root url=\"http://...\"/>, or add URLs with sextant add")
 	case c.Space.StartURLMatch != nil && (c.Space.StartURLMatch.Host || c.Space.StartURLMatch.Scheme):
-		p.report.warnf(c.sources[0], "nothing that is listed here is crawled: there is no start URL that <StartURLMatch> could compare it with; remove it, or write a <Root>")
+		p.report.warnf(c.sources[0], "nothing listed here is crawled: <StartURLMatch> has no start URL to compare with; remove it, or write a <Root>")
 	case c.followsLinks() && !acceptsSomething(&c.Rules):
-		p.report.warnf(c.sources[0], "nothing that is listed here is crawled, because no rule accepts it: write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>")
+		p.report.warnf(c.sources[0], "nothing listed here is crawled, because no rule accepts it: write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>")
 	}
 	switch {
 	case !c.neverRefreshes():
 	case c.Rounds > 0 && c.listsAll():
 	case c.Rounds > 0:
-		what := "start URLs fetched again"
+		what := "start URLs"
 		switch {
 		case c.ListsOnly:
-			what = "sitemaps, feeds and XML files read again"
+			what = "sitemaps, feeds and XML files"
 		case len(c.Sources) > 0:
-			what = "start URLs, sitemaps, feeds and XML files fetched again"
+			what = "start URLs, sitemaps, feeds and XML files"
 		}
-		p.report.warnf(c.At, "intervalS has %s, and nothing else: what changes on other pages, or is gone, stays in the index as it is; "+
+		p.report.warnf(c.At, "intervalS refetches only %s: the index keeps other pages as they are, even if they change or disappear; "+
 			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>", what)
 	default:
-		p.report.warnf(c.At, "nothing is ever fetched again: what changes, or is gone, stays in the index as it is; "+
+		p.report.warnf(c.At, "nothing is ever fetched again: the index keeps pages as they are, even if they change or disappear; "+
 			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>")
 	}
 	if len(c.Rules.Roots) > 0 && c.Traps == nil && c.Space.QueryFilter == nil && c.Space.MaxLinkDepth == nil {
-		p.report.notef(c.At, "nothing ends a site whose links never end, such as a calendar: write <Traps/>, <QueryFilter/> or <CrawlSpace maxLinkDepth=\"...\"/>")
+		p.report.notef(c.At, "no setting limits a site with endless links, such as a calendar: write <Traps/>, <QueryFilter/> or <CrawlSpace maxLinkDepth=\"...\"/>")
 	}
 }
 
@@ -105,9 +105,9 @@ func (c *Crawler) neverRefreshes() bool {
 // warnOfPermission warns of settings that require a site owner's permission.
 func (p *parser) warnOfPermission(n *node) {
 	for _, about := range []struct{ name, does string }{
-		{"ignoreRobotsTxt", "fetches what the sites' owners forbid"},
-		{"ignoreNofollow", "follows links that the sites' owners do not want followed"},
-		{"ignoreNoindex", "indexes what the sites' owners do not want found"},
+		{"ignoreRobotsTxt", "fetches pages that the sites' owners forbid"},
+		{"ignoreNofollow", "follows links that the sites' owners forbid to follow"},
+		{"ignoreNoindex", "indexes pages that the sites' owners forbid to index"},
 	} {
 		if n.spec.attribute(about.name) == nil {
 			continue
@@ -140,5 +140,5 @@ func (p *parser) tellInert() {
 		p.report.notef(p.position(first.at), "%s has no effect here", names[0])
 		return
 	}
-	p.report.notef(p.position(first.at), "each of %s has no effect here", strings.Join(names, ", "))
+	p.report.notef(p.position(first.at), "none of %s has an effect here", strings.Join(names, ", "))
 }

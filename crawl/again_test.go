@@ -148,7 +148,7 @@ func TestRefreshTakenOut(t *testing.T) {
 		if n := len(w.visits); n != len(urls) {
 			t.Errorf("%d visits of %d pages", n, len(urls))
 		}
-		if s := w.status(); s.Timed != 0 || !strings.Contains(s.Idle, neverAgain) {
+		if s := w.status(); s.Timed != 0 || !strings.Contains(s.Idle, noRefresh) {
 			t.Errorf("%d are due, idle %q", s.Timed, s.Idle)
 		}
 		w.end()

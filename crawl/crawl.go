@@ -1,11 +1,9 @@
-// Package crawl is one Crawler at work: it starts and stops the parts of a crawl, gives leases
-// to workers, puts other settings in force, and carries out commands. What happens to a page
-// stands in package visit.
+// Package crawl runs one Crawler: it starts and stops the parts of a crawl, gives leases to workers, applies changed
+// settings, and executes commands. Package visit processes a page.
 //
-// Run starts the workers, and one goroutine for each of the jobs; it waits for all of them.
-// Three mutexes order what changes a whole crawl: replacing is held while other rules come
-// into force, pausing while it is paused or resumed, and that of inForce while a page begins
-// or ends. None is held while a page is fetched.
+// Run starts the workers, and one goroutine for each job, and waits for all of them. Three mutexes order changes of a
+// whole crawl: replacing is held while other rules come into force, pausing while it is paused or resumed, and that of
+// inForce while a page begins or ends. None is held while a page is fetched.
 package crawl
 
 import (
@@ -34,9 +32,9 @@ import (
 )
 
 // ErrIndexerDown means that an indexer did not accept everything that was pushed.
-var ErrIndexerDown = errors.New("the indexer did not take everything")
+var ErrIndexerDown = errors.New("the indexer did not accept all documents and deletions")
 
-// Store is the part of the store that a crawl uses, besides the frontier's.
+// Store contains the methods of the store that a crawl uses in addition to the frontier's.
 type Store interface {
 	scheduler.Store
 	// OutboxBytes are the bodies that no target has safely yet, in constant time.
@@ -67,8 +65,8 @@ type Crawl struct {
 	rules     *inForce
 	visitor   *visit.Visitor
 	reviewer  *review.Reviewer
-	copies    *copies.Detector // nil: they are not looked for
-	patterns  *copies.Patterns // nil: none are learnt
+	copies    *copies.Detector // nil if copies are not detected
+	patterns  *copies.Patterns // nil if patterns are not learnt
 	meter     meter.Meter
 	crawlLog  *crawllog.Log
 	lasting   lasting
@@ -88,7 +86,7 @@ type lasting struct {
 	jar     *auth.Jar        // cookies of all sites, with EnableCookies
 	cookies *auth.CookieFile // stores cookies, also those of log-ins; nil for none
 	hosts   *visit.HostURLs
-	former  atomic.Pointer[map[weburl.Key]bool] // were roots, and wait since before they were none
+	former  atomic.Pointer[map[weburl.Key]bool] // former roots that are still pending
 }
 
 // gates are the limits that a worker passes before it takes a URL.
@@ -105,8 +103,8 @@ type stopping struct {
 	end context.CancelFunc
 }
 
-// tickets limit how many pages are fetched. A worker takes one before it takes a URL, and returns it if it fetched
-// nothing.
+// tickets limit the number of pages that are fetched. A worker takes one before it takes a URL, and returns it if it
+// fetched nothing.
 type tickets struct {
 	patience time.Duration // with an indexer that is down while the outbox is full; 0 means forever
 	limited  bool
@@ -128,7 +126,7 @@ func (t *tickets) take() bool {
 
 func (t *tickets) back() { t.left.Add(1) }
 
-// Once makes Run end when the work is done. The zero value has it run until it is stopped.
+// Once makes Run end when the work is done. With the zero value it runs until it is stopped.
 type Once struct {
 	// Drain waits for the frontier and the outbox to be empty.
 	Drain bool
@@ -140,10 +138,10 @@ type Once struct {
 	RenewNow bool
 }
 
-// ends reports whether Run ends by itself.
+// ends reports whether Run ends when the work is done.
 func (o *Once) ends() bool { return o.Drain || o.MaxPages > 0 }
 
-// New puts a crawl together. It owns none of store and relay's targets.
+// New returns a crawl. It does not own the store or the relay's targets.
 func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *slog.Logger) (*Crawl, error) {
 	p, err := policy.Stored(ctx, s, store)
 	if err != nil {
@@ -224,7 +222,7 @@ func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 // policy returns the policy in force.
 func (c *Crawl) policy() *policy.Policy { return c.inForce().Policy }
 
-// endedPause is how long a host rests if the permit for its page's request has ended.
+// endedPause is the rest of a host after the permit for a request to it ended.
 const endedPause = 100 * time.Millisecond
 
 // page takes one lease through all stages. ended is called once, after its outcome is stored or has failed, and its URL
@@ -282,8 +280,8 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	return ignoreStop(err)
 }
 
-// runWorkers fetches pages until the frontier is stopped, or drained where once
-// asks for an end, or has given out once.MaxPages.
+// runWorkers fetches pages until the frontier is stopped, or drained if once requires an end, or has leased
+// once.MaxPages pages.
 func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 	crawling, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

@@ -14,7 +14,7 @@ func (c *Crawl) Release(ctx context.Context, f scheduler.DeletionFilter) (int, e
 	return c.deletions.Release(context.WithoutCancel(ctx), f)
 }
 
-// DropDeletions forgets deletions and fetches their URLs again. It returns how many there were.
+// DropDeletions forgets deletions and fetches their URLs again. It returns their number.
 func (c *Crawl) DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	defer c.frontier.Busy()()
 	// A client that goes away must not keep the frontier from hearing of the work.

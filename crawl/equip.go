@@ -12,7 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
 
-// equip creates the equipment of a policy. old is that in force, nil at the start; its learnt state is taken over.
+// equip creates the equipment of a policy. old is the equipment in force, nil at the start; its learnt state is
+// adopted.
 func (c *Crawl) equip(ctx context.Context, p *policy.Policy, old *visit.Rules) (g *visit.Gear, err error) {
 	g = &visit.Gear{}
 	var before visit.Accesses
@@ -48,7 +49,7 @@ func (c *Crawl) fetcherSettings(s fetcher.Settings, p *policy.Policy) fetcher.Se
 	return s
 }
 
-// judgeAddress asks the address rules in force about an address that is to be dialled.
+// judgeAddress applies the address rules in force to an address before it is dialled.
 func (c *Crawl) judgeAddress(a netip.Addr) (allowed, matched bool, words string) {
 	allowed, matched, reason := c.policy().Space.Addresses().Judge(a)
 	if matched {

@@ -86,7 +86,7 @@ func TestFields(t *testing.T) {
 	if d := cmp.Diff(counted, status.Fields); d != "" {
 		t.Errorf("status (-want +got):\n%s", d)
 	}
-	if len(searcher.searched) != 3 || strings.Count(said, "a page cannot be searched") != 1 {
+	if len(searcher.searched) != 3 || strings.Count(said, "cannot search a page") != 1 {
 		t.Errorf("%d pages were searched; logged: %s", len(searcher.searched), said)
 	}
 	b.read(func(store *store.Store) {

@@ -38,16 +38,15 @@ func (c *Crawl) HostPages(host weburl.HostKey) *meter.HostPagesStatus {
 // aliveName is the value that a proof of life stores.
 const aliveName = "alive"
 
-// Alive proves that the crawl makes progress: it blocks until the frontier's loop has gone
-// round and the store has answered a write, or ctx ends, which is an error. A store error
-// does not count here; it is reported by the page that runs into it. It is for a crawl that
-// runs.
+// Alive proves that the crawl makes progress: it blocks until the frontier's loop has completed an iteration and the
+// store has responded to a write. It returns an error if ctx ends first. It ignores errors of the store, which the
+// affected pages report. The crawl must be running.
 func (c *Crawl) Alive(ctx context.Context) error {
 	if err := c.frontier.Alive(ctx); err != nil {
 		return fmt.Errorf("the frontier's loop is stuck: %w", err)
 	}
 	if err := c.store.SetValue(ctx, scheduler.CrawlValue(aliveName), nil); err != nil && ctx.Err() != nil {
-		return fmt.Errorf("the store does not answer: %w", err)
+		return fmt.Errorf("the store does not respond: %w", err)
 	}
 	return nil
 }

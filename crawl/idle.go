@@ -34,9 +34,9 @@ func (c *Crawl) idle(f scheduler.Snapshot, a meter.ActivitySnapshot) (code, word
 	case a.At[meter.WaitsForOutbox] > 0 && c.gates.outboxFull.Load() > 0:
 		return IdleOutboxFull, "the outbox is full"
 	case storing > meter.SlowStore:
-		return IdleStoreSlow, fmt.Sprintf("the store is slow: an outcome has been waiting for %s", storing.Round(time.Second/10))
+		return IdleStoreSlow, fmt.Sprintf("the store is slow: an outcome has waited for %s", storing.Round(time.Second/10))
 	case c.gates.share.waits():
-		return IdleSlotsFull, "all threads of the service (--threads) are at work"
+		return IdleSlotsFull, "all threads of the service (--threads) are busy"
 	case a.Workers > 0 && a.At[meter.WaitsForURL]+a.At[meter.WaitsForRate] == 0:
 		return IdleSlotsFull, ""
 	case a.At[meter.WaitsForRate] > 0 && a.At[meter.WaitsForURL] == 0:
@@ -44,13 +44,13 @@ func (c *Crawl) idle(f scheduler.Snapshot, a meter.ActivitySnapshot) (code, word
 	}
 	code, words = frontierIdle(f), f.Idle
 	if code == IdleNoURL && !c.policy().Refreshes() {
-		words += "; " + neverAgain
+		words += "; " + noRefresh
 	}
 	return code, words
 }
 
-// neverAgain is logged if nothing makes fetched pages due again.
-const neverAgain = "no refresh is configured: what was fetched is never fetched again"
+// noRefresh is logged if nothing makes fetched pages due again.
+const noRefresh = "no refresh is configured: pages are fetched only once"
 
 // frontierIdle is the code of the frontier's own reason.
 func frontierIdle(f scheduler.Snapshot) string {

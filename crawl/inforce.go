@@ -22,7 +22,7 @@ type inForce struct {
 	pages map[*flight]struct{}
 }
 
-// flight is a page on its way.
+// flight is a page in flight.
 type flight struct {
 	rules *visit.Rules // that it began under
 	ended chan struct{}

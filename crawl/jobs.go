@@ -15,16 +15,16 @@ import (
 // Each job runs in a goroutine of its own, which Run starts and waits for. What jobs keep is
 // stored as JSON.
 
-// job runs beside the workers, in a separate goroutine, until its context ends. If it fails, the crawl ends.
+// job runs in a separate goroutine, until its context ends. If it fails, the crawl ends.
 type job struct {
 	name string
 	run  func(context.Context) error
 }
 
 const (
-	// retryPause is how long a job rests after an error of the store.
+	// retryPause is the pause of a job after an error of the store.
 	retryPause = 5 * time.Second
-	// keepEvery is how often a constantly changing value is stored; a crash loses the counts since then.
+	// keepEvery is the interval at which a constantly changing value is stored; a crash loses later changes.
 	keepEvery = time.Minute
 )
 
@@ -38,15 +38,15 @@ func (c *Crawl) jobs(once bool) []job {
 		{"relay", c.relay.Run},
 		{"rates", c.meter.Run},
 		{"crawl log", c.crawlLog.Run},
-		{"review", c.retried("stored URLs cannot be judged by the new rules", retryPause, c.reviewer.Run)},
-		{"robots.txt", c.retried("stored URLs cannot be judged by robots.txt", retryPause, c.reviewer.RunRobots)},
+		{"review", c.retried("cannot judge stored URLs by the new rules", retryPause, c.reviewer.Run)},
+		{"robots.txt", c.retried("cannot judge stored URLs by robots.txt", retryPause, c.reviewer.RunRobots)},
 		{"reject list", c.watchRejectList},
 		{"traps", c.kept(scheduler.CrawlValue(policy.TrapsName), "the counts of traps", c.trapCounts)},
-		{"copies", c.retried("looking for copies goes no further", retryPause, c.copies.Run)},
-		{"schedules", c.retried("a scheduled refresh failed and is tried again", scheduleStep, func(ctx context.Context) error {
+		{"copies", c.retried("stopped looking for copies", retryPause, c.copies.Run)},
+		{"schedules", c.retried("a scheduled refresh failed; retrying", scheduleStep, func(ctx context.Context) error {
 			return c.runSchedules(ctx, caughtUp)
 		})},
-		{"rounds", c.retried("a round of discovery could not be begun or ended", retryPause, func(ctx context.Context) error {
+		{"rounds", c.retried("cannot begin or end a round of discovery", retryPause, func(ctx context.Context) error {
 			return c.runRounds(ctx, once, looked)
 		})},
 	}
@@ -62,10 +62,10 @@ func (c *Crawl) jobs(once bool) []job {
 	return jobs
 }
 
-// keepCookiesEvery is how often changed cookies are written; a crash costs a log-in.
+// keepCookiesEvery is the interval at which changed cookies are written; a crash costs a log-in.
 const keepCookiesEvery = 10 * time.Second
 
-// keepCookies writes those that outlive the process.
+// keepCookies writes the cookies that outlive the process.
 func (c *Crawl) keepCookies(ctx context.Context) error {
 	tick := time.NewTicker(keepCookiesEvery)
 	defer tick.Stop()
@@ -81,7 +81,7 @@ func (c *Crawl) keepCookies(ctx context.Context) error {
 			sites = c.lasting.jar
 		}
 		if err := c.lasting.cookies.Save(now.Gear.Accesses.Kept(), sites); err != nil {
-			c.log.Error("cookies are not kept: after a restart log-ins are made anew", "error", err)
+			c.log.Error("cannot store cookies; sessions log in again after a restart", "error", err)
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 // their own; mu guards the tokens that came back.
 
 const (
-	// burst: up to this long's worth of tokens may be spent at once.
+	// burst is the time whose tokens can be spent at once.
 	burst = time.Second / 20
 	// leastByteBurst lets a small limit take a TCP segment or two at once.
 	leastByteBurst = 4 << 10
@@ -30,7 +30,7 @@ type limits struct {
 
 	mu    sync.Mutex
 	spare int       // tokens of requests that were not made
-	since time.Time // when the last of them came back
+	since time.Time // when the last of them was returned
 }
 
 func newLimits(s *policy.Settings) *limits {
@@ -39,8 +39,7 @@ func newLimits(s *policy.Settings) *limits {
 	return l
 }
 
-// apply puts other limits in force, for those that wait already from their next
-// wait on.
+// apply sets other limits; callers that already wait use them from their next wait on.
 func (l *limits) apply(s *policy.Settings) {
 	setLimit(l.requests, int64(s.MaxRequestsPerS), 1)
 	setLimit(l.bytes, s.MaxBytesPerS, leastByteBurst)
@@ -55,14 +54,14 @@ func setLimit(l *rate.Limiter, perS int64, least int) {
 	l.SetLimit(rate.Limit(perS))
 }
 
-// token lets one request be made.
+// token permits one request.
 type token struct {
-	limited bool      // otherwise there is no limit, and nothing to return
-	at      time.Time // when the URL for it was there
+	limited bool      // otherwise there is no limit and no token to return
+	at      time.Time // when its URL was available
 }
 
-// begin waits until one more request may be made, and no bytes are owed. The
-// caller then calls got, whether it has a URL or not.
+// begin waits until another request is allowed and no bytes are owed. The caller then calls got, whether it has a URL
+// or not.
 func (l *limits) begin(ctx context.Context) (token, error) {
 	if l.requests.Limit() == rate.Inf && l.bytes.Limit() == rate.Inf {
 		return token{}, nil
@@ -82,7 +81,7 @@ func (l *limits) begin(ctx context.Context) (token, error) {
 	return token{limited: err == nil, at: time.Now()}, err
 }
 
-// await waits until one more request may be made that no URL was taken for.
+// await waits until another request is allowed, before a URL is taken.
 func (l *limits) await(ctx context.Context) error {
 	if err := l.awaitBytes(ctx); err != nil || l.requests.Limit() == rate.Inf {
 		return err
@@ -90,7 +89,7 @@ func (l *limits) await(ctx context.Context) error {
 	return l.requests.Wait(ctx)
 }
 
-// awaitBytes waits until all bytes that came are paid, apart from rounding.
+// awaitBytes waits until all received bytes are paid for, apart from rounding.
 func (l *limits) awaitBytes(ctx context.Context) error {
 	for l.bytes.Limit() != rate.Inf && l.bytes.Tokens() <= -1 {
 		if err := l.bytes.WaitN(ctx, 0); err != nil {

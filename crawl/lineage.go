@@ -25,7 +25,7 @@ const (
 type lineage struct {
 	store   scheduler.Reader
 	roots   map[weburl.Key]bool // all roots of the configuration; true for the selected ones
-	origins map[string]bool     // of those: where sitemaps are named by robots.txt
+	origins map[string]bool     // those whose sitemaps are named by robots.txt
 	known   map[weburl.Key]bool // of URLs that others were found on, whether they count
 }
 

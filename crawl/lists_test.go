@@ -170,7 +170,7 @@ func TestOneOfSeveralXMLDocumentsTakenOut(t *testing.T) {
 		before := len(w.index())
 		w.settings.Sources = []policy.Source{other}
 		p, err := review.NewPreview(t.Context(), w.settings, w.store, 1)
-		if err != nil || p.Deleted.Count != 0 || !strings.Contains(p.Note, "stay while there are others") {
+		if err != nil || p.Deleted.Count != 0 || !strings.Contains(p.Note, "stay while other ones exist") {
 			t.Errorf("%+v, %v", p, err)
 		}
 		w.takeOn(false)

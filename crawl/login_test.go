@@ -303,7 +303,7 @@ func TestFirstFetchCounts(t *testing.T) {
 // nothing is deleted for it.
 func TestDenyPrivate(t *testing.T) {
 	const root = "http://10.255.255.1:9/"
-	const privateDenied = "private addresses are denied"
+	const privateDenied = "the configuration denies private addresses"
 	b := newBench(t, root)
 	b.settings.DenyPrivate = true
 	b.once()

@@ -13,8 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// homeLeads records where a page leads that represents a site: the home page of a root, or the page that it moved to. A
-// zero to means that it is a page itself; firm is as in heading.
+// homeLeads records where a page that represents a site leads: the home page of a root, or the page that it moved to.
+// If to is zero, the URL is itself a page; firm is as in heading.
 func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) error {
 	p := c.policy()
 	root, ok := p.RootOf(from)
@@ -66,7 +66,7 @@ func (c *Crawl) heading(ctx context.Context, p *policy.Policy, root, from, to we
 	return h, err
 }
 
-// endOf follows the stored redirects of a URL: a site may move in two steps.
+// endOf follows the stored redirects of a URL, because a site may move in two steps.
 func (c *Crawl) endOf(ctx context.Context, u weburl.URL) (weburl.URL, error) {
 	for range redirectSteps {
 		r, err := scheduler.Find(ctx, c.store, u.Key())
@@ -97,8 +97,8 @@ func (c *Crawl) hasDocuments(ctx context.Context, site weburl.URL) (bool, error)
 	return false, nil
 }
 
-// move makes the policy with other moves, which it stores. A site does not move to where the
-// crawl space refuses it: nothing of it would be crawled any more.
+// move stores other moves and returns the policy with them. A site does not move outside the crawl space, because it
+// would no longer be crawled.
 func (c *Crawl) move(ctx context.Context, old *policy.Policy, moved policy.Moves, to weburl.URL) (*policy.Policy, error) {
 	p, err := policy.New(old.Settings, moved)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestNoText(t *testing.T) {
 	if d := cmp.Diff(&meter.ShellsStatus{Pages: 2, Hosts: 1, ByHost: []meter.HostCount{{Host: at, Pages: 2}}}, status.Shells); d != "" {
 		t.Errorf("status (-want +got):\n%s", d)
 	}
-	if strings.Count(said, "nothing reads a media type") != 1 || strings.Count(said, "a page is an application shell") != 1 {
+	if strings.Count(said, "no reader supports a media type") != 1 || strings.Count(said, "a page is an application shell") != 1 {
 		t.Errorf("logged: %s", said)
 	}
 	b.read(func(store *store.Store) {

@@ -22,8 +22,8 @@ func storedPause(ctx context.Context, store scheduler.Reader) (bool, error) {
 	return string(b) == pausedYes, err
 }
 
-// Pause makes the crawl fetch nothing until Resume, also after a restart. Pages in flight are finished, and the outbox
-// is still pushed.
+// Pause stops fetching until Resume, even across restarts. Pages in flight are finished, and the outbox is still
+// pushed.
 func (c *Crawl) Pause(ctx context.Context) error {
 	return c.setPaused(ctx, pausedYes, c.frontier.Pause)
 }

@@ -134,7 +134,7 @@ func TestPassUnindexes(t *testing.T) {
 	b.once()
 	want := []string{
 		"delete " + site.Origins()[0] + testsite.Path(2) + ": kill gate, kill_exact.cfg:1: " + site.Origins()[0] + testsite.Path(2),
-		"delete " + site.Origins()[0] + testsite.Path(3) + ": not indexed by rule",
+		"delete " + site.Origins()[0] + testsite.Path(3) + ": not indexed, by rule",
 	}
 	if diff := cmp.Diff(want, b.newOrders()); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)

@@ -11,13 +11,11 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/visit"
 )
 
-// Reload puts new settings in force while the crawl runs. Settings with a fault change
-// nothing; after an error of the store they may be in force or not. Pages in flight finish
-// under the rules that they began with, and are judged by the new ones then; new roots are
-// added; if rules or crawl space differ, all stored URLs are judged again in the background.
-// To change the name is an error; Workers take effect after a restart, which is logged. What
-// is no part of Settings (the store and its durability, push targets) takes a restart, too.
-// It may be called at any time, also before Run.
+// Reload applies new settings while the crawl runs. Invalid settings change nothing; after an error of the store they
+// may or may not be in force. Pages in flight finish under the rules that they began with, and are judged by the new
+// ones then; new roots are added; if rules or crawl space differ, all stored URLs are judged again in the background.
+// To change the name is an error; Workers take effect after a restart, which is logged. What is no part of Settings
+// (the store and its durability, push targets) takes a restart, too. It may be called at any time, also before Run.
 func (c *Crawl) Reload(ctx context.Context, s policy.Settings) error {
 	change, err := c.Prepare(ctx, s)
 	if err != nil {
@@ -36,15 +34,15 @@ type Change struct {
 	renew    bool          // RenewNow
 }
 
-// RenewNow makes Apply refetch at once the documents that get other metas, or another source, from rules and roots than
-// they were pushed with.
+// RenewNow makes Apply refetch at once the documents whose metas or source, as set by rules and roots, differ from
+// those last pushed.
 func (ch *Change) RenewNow() { ch.renew = true }
 
 // Prepare checks new settings and creates what they need, as Reload does, without changing anything, so that several
 // crawls can apply their settings together or not at all.
 func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (*Change, error) {
 	if s.Name != c.name {
-		return nil, fmt.Errorf("the Crawler is called %q while it runs and cannot become %q: restart for that", c.name, s.Name)
+		return nil, fmt.Errorf("the running Crawler %q cannot be renamed to %q: restart the service", c.name, s.Name)
 	}
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
@@ -60,8 +58,7 @@ func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (*Change, error)
 	return ch, nil
 }
 
-// make compiles the settings, and makes their fetchers from those in force.
-// c.replacing is held.
+// make compiles the settings, and creates their fetchers from those in force. The caller holds c.replacing.
 func (ch *Change) make(ctx context.Context) error {
 	p, err := policy.Stored(ctx, ch.settings, ch.c.store)
 	if err != nil {
@@ -83,7 +80,7 @@ func (ch *Change) Discard() {
 	}
 }
 
-// Apply puts the settings in force. Its errors are the store's.
+// Apply puts the settings in force. It returns errors of the store.
 func (ch *Change) Apply(ctx context.Context) error {
 	c, s := ch.c, ch.settings
 	c.replacing.Lock()
@@ -112,8 +109,8 @@ func (ch *Change) Apply(ctx context.Context) error {
 // all deletions that they cause, including held ones, are sent, however many.
 func (c *Crawl) AllowNextEdit() { c.allowed.Store(true) }
 
-// replace puts the policy in force that with derives from the old one. It first stores that all stored URLs must be
-// judged by it, so that a crash cannot leave some of them under other rules. edit is as in enforce.
+// replace applies the policy that with derives from the old one. It first stores that all stored URLs must be judged by
+// it, so that a crash cannot leave some of them under other rules. edit is as in enforce.
 func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Policy) (*policy.Policy, error)) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
@@ -155,13 +152,13 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit, renew
 	default:
 	}
 	if again {
-		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.Fingerprint)
+		c.log.Info("the rules or ages changed; judging all stored URLs again", "rules", p.Fingerprint)
 		c.reviewer.Wake()
 	}
 	return c.addRoots(ctx, p)
 }
 
-// rejectListEvery is how often the reject list is read by default.
+// rejectListEvery is the default interval at which the reject list is read.
 const rejectListEvery = time.Minute
 
 // watchRejectList reads the reject list again and again until ctx ends. One that
@@ -179,7 +176,7 @@ func (c *Crawl) watchRejectList(ctx context.Context) error {
 		case <-time.After(every):
 		}
 		if err := c.rereadRejectList(ctx); err != nil {
-			c.log.Error("the reject list cannot be read: the old one stays in force", "error", err)
+			c.log.Error("cannot read the reject list; the old one stays in force", "error", err)
 		}
 	}
 }

@@ -31,14 +31,14 @@ type Removed struct {
 // removalReason is the reason sent to the indexer.
 const removalReason = "removed by the operator"
 
-// removers is how many URLs are removed concurrently: the store commits them together.
+// removers is the number of URLs that are removed concurrently; the store commits them together.
 const removers = 64
 
 // Remove forgets stored URLs and deletes their documents. The brake does not count these deletions. A URL in flight is
 // removed too: its outcome is dropped. URLs that other pages link to are found again when those are next read; rules
 // can exclude them, and s.Forever adds them to the kill list before removing any. Roots of the configuration stay,
 // because they would come back: naming one as a URL is an error, otherwise they are reported. If ctx ends, or the store
-// fails, the counts tell how far it came.
+// fails, the counts are those so far.
 func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
 	defer c.frontier.Busy()()
 	c.replacing.Lock() // one at a time adds to the kill list
@@ -86,8 +86,8 @@ func removes(ctx context.Context, p *policy.Policy, store scheduler.Reader, s Se
 // kill adds the URLs to the kill list, except roots, and has exactly these selected from then on.
 func (s *selector) kill(ctx context.Context, p *policy.Policy, store scheduler.Reader) error {
 	if p.Settings.AddKilled == nil {
-		return &SelectionError{fmt.Errorf("the Crawler %q has no kill list: write <Kill exact=\"kill_exact.cfg\"/> into it in CrawlConfig.xml, "+
-			"with an empty file of that name beside it, and reload", p.Settings.Name)}
+		return &SelectionError{fmt.Errorf("the Crawler %q has no kill list: write <Kill exact=\"kill_exact.cfg\"/> in it in CrawlConfig.xml, "+
+			"create an empty file of that name beside it, and reload", p.Settings.Name)}
 	}
 	roots := p.RootKeys()
 	var keys []weburl.Key
@@ -162,7 +162,7 @@ func refuseRoots(keys []weburl.Key, roots map[weburl.Key]string) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	return &SelectionError{fmt.Errorf("a root of the configuration would come back: %s; take it out of CrawlConfig.xml, or exclude it by a rule, then remove it",
+	return &SelectionError{fmt.Errorf("a root of the configuration would come back: %s; remove it from CrawlConfig.xml, or exclude it with a rule, then remove it here",
 		named(refused))}
 }
 
@@ -182,11 +182,11 @@ func removal(p *policy.Policy, r *scheduler.Record) *scheduler.Order {
 	return &scheduler.Order{Op: scheduler.OrderDelete, Source: source, Reason: scheduler.ReasonRemoved, Body: policy.DeletionBody(r.URL, removalReason, time.Now())}
 }
 
-// SelectedCount is how many stored URLs a Selection selects. The names are a contract.
+// SelectedCount is the number of stored URLs that a Selection selects. The names are a contract.
 type SelectedCount struct {
 	URLs      int `json:"urls"`
 	Documents int `json:"documents"` // those of them that have a document in the index
-	// Roots are selected, too: a refresh fetches them, and nothing removes them.
+	// Roots are the selected roots: a refresh fetches them, but a removal keeps them.
 	Roots int `json:"roots"`
 }
 

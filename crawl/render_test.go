@@ -234,7 +234,7 @@ func TestRenderedBare(t *testing.T) {
 	}{
 		"loading":        {"<p>Loading data</p>", []string{post, post, post, post}, scheduler.ReasonAppShell, "; requests refused: 4 (" + post},
 		"empty":          {"", []string{post}, scheduler.ReasonAppShell, "; requests refused: 1 (" + post},
-		"without a word": {"", nil, scheduler.ReasonAppShell, "its scripts wrote hardly anything"},
+		"without a word": {"", nil, scheduler.ReasonAppShell, "its scripts added hardly any text"},
 		"short":          {"<p>No news today</p>", nil, scheduler.NoReason, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

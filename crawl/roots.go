@@ -22,10 +22,10 @@ const (
 	rootsWhat = "the list of roots"
 )
 
-// addRoots puts the configured roots in; known ones are not crawled sooner for it.
+// addRoots adds the configured roots; known ones are not crawled sooner.
 func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
 	links := p.RootLinks(func(root weburl.URL, v *policy.Verdict) {
-		c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.Detail(v))
+		c.log.Warn("a root is not crawled; the rules exclude it", "url", root.String(), "by", p.Detail(v))
 	})
 	if _, err := c.frontier.Add(ctx, links, false); err != nil {
 		return err
@@ -68,8 +68,7 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	return c.store.SetValue(ctx, scheduler.CrawlValue(rootsName), slices.Concat(bytesOf(list)...))
 }
 
-// markAs marks URLs that became roots, and those that were, and returns those that could not
-// be changed yet because they wait.
+// markAs marks new and former roots, and returns those that could not be changed yet because they are pending.
 func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, former []weburl.Key) (still map[weburl.Key]bool, err error) {
 	for keys := range slices.Chunk(slices.Concat(news, former), scheduler.WalkBatch) {
 		_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
@@ -121,8 +120,8 @@ func storedRoots(ctx context.Context, store scheduler.Reader) ([]weburl.Key, err
 	return keys, nil
 }
 
-// addSources puts the configured sources in. One that was read by other rules or
-// settings is read again, and so is an XML file that comes back: its documents left with it.
+// addSources adds the configured sources. A source that was read under other rules or settings is read again, and so is
+// a restored XML file, because its documents were deleted with it.
 func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
 	if err := p.SaveLists(ctx, c.store); err != nil {
 		return err
@@ -143,7 +142,7 @@ func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
 	for _, s := range p.Sources {
 		l, v, ok := p.SourceLink(s.URL, s.Kind, "")
 		if !ok {
-			c.log.Warn("a sitemap or feed is not read: the rules exclude it", "url", s.URL.String(), "by", p.Detail(&v))
+			c.log.Warn("a sitemap or feed is not read; the rules exclude it", "url", s.URL.String(), "by", p.Detail(&v))
 			continue
 		}
 		l.Root = true

@@ -15,8 +15,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// leadsOut are configurations in which a root redirects to where nothing may be crawled.
-func leadsOut() map[string]func(w *world) {
+// redirectsOut are configurations in which a root redirects to where nothing may be crawled.
+func redirectsOut() map[string]func(w *world) {
 	return map[string]func(w *world){
 		"a path": func(w *world) { w.roots(hostA + "/docs/") },
 		"no site": func(w *world) {
@@ -41,7 +41,7 @@ func leadsOut() map[string]func(w *world) {
 // TestRootLeadsOutAtFirst: a root that redirects out of the crawl space is told of at once,
 // with what to write, and a crawl of nothing else fails.
 func TestRootLeadsOutAtFirst(t *testing.T) {
-	for name, configure := range leadsOut() {
+	for name, configure := range redirectsOut() {
 		inWorld(t, func(t *testing.T, w *world) {
 			configure(w)
 			root, target := w.settings.Rules.Roots[0].URL.String(), hostB+"/elsewhere"
@@ -82,7 +82,7 @@ func TestPageLeadsOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.open()
-		const words = "leads to " + hostB + "/page, out of the crawl space ("
+		const words = "leads to " + hostB + "/page, outside the crawl space ("
 		if r := w.record(hostA + "/out"); r.Reason != scheduler.ReasonRedirect || !strings.Contains(r.LastError, words) {
 			t.Errorf("out: %v, %s", r.Reason, r.LastError)
 		}
@@ -97,7 +97,7 @@ func TestPageLeadsOut(t *testing.T) {
 // space, in whatever way it is outside, and when its root alone does.
 func TestRootLeadsOutLater(t *testing.T) {
 	skipShortDays(t)
-	for name, configure := range leadsOut() {
+	for name, configure := range redirectsOut() {
 		for _, all := range []bool{true, false} {
 			if !all && name != "a path" {
 				continue

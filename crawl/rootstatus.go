@@ -20,10 +20,10 @@ var ErrNoRoot = errors.New("no root could be fetched")
 var ErrNothing = errors.New("nothing was crawled")
 
 const (
-	// rootsLooked is how many roots a status examines, and rootsNamed how many an error names.
+	// rootsLooked is the number of roots that a status examines, rootsNamed the number that an error names.
 	rootsLooked = 1000
 	rootsNamed  = 3
-	// redirectSteps bounds how far redirects are followed through the store.
+	// redirectSteps limits the number of stored redirects that are followed.
 	redirectSteps = 10
 )
 
@@ -48,7 +48,7 @@ func (r RootStatus) String() string {
 		b.WriteString(", since " + clock.Stamp(*r.Since))
 	}
 	if r.Next != nil {
-		b.WriteString(", tried again from " + clock.Stamp(*r.Next) + " on")
+		b.WriteString(", retried from " + clock.Stamp(*r.Next) + " on")
 	}
 	return b.String()
 }
@@ -137,7 +137,7 @@ type roots struct {
 	had     bool         // one, at least
 	failed  []RootStatus // the first of those that could not be fetched
 	more    int          // that are not named
-	others  bool         // one failed, at least, and does not just redirect
+	others  bool         // at least one failed, and does not merely redirect
 	pages   int64        // that the process fetched
 	known   uint64       // URLs
 	fetched bool         // whether any of these was ever fetched
@@ -177,9 +177,9 @@ func (r *roots) nothing() error {
 	case r.fetched && r.known > r.sources:
 		return nil
 	case r.known > 0 && r.known <= r.sources:
-		return fmt.Errorf("%w: nothing that the sitemaps, feeds and files list is accepted by a rule; write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>", ErrNothing)
+		return fmt.Errorf("%w: no rule accepts the URLs that the sitemaps, feeds and files list; write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>", ErrNothing)
 	}
-	return fmt.Errorf("%w: there is no start URL, and no page is known; write <Root url=\"http://...\"/>, or give the crawl URLs by sextant add", ErrNothing)
+	return fmt.Errorf("%w: there is no start URL, and no known page; write <Root url=\"http://...\"/>, or add URLs with sextant add", ErrNothing)
 }
 
 // roots returns the state of the roots.
@@ -218,16 +218,16 @@ func (c *Crawl) addRoot(ctx context.Context, r *roots, u weburl.URL) error {
 	case s != nil:
 		r.fails(*s)
 	case pending:
-		r.fails(RootStatus{URL: u.String(), Words: "not asked for yet"})
+		r.fails(RootStatus{URL: u.String(), Words: "not requested yet"})
 	default:
 		r.had = true
 	}
 	return nil
 }
 
-// RootsFailed is ErrNoRoot, with why, if there are roots and none of them could be fetched; but not if they only
-// redirect out of the crawl space and other pages were fetched. It is ErrNothing if no home page was fetched, and no
-// page is stored.
+// RootsFailed returns ErrNoRoot, with reasons, if there are roots and none could be fetched, unless they only redirect
+// out of the crawl space and other pages were fetched. It returns ErrNothing if no home page was fetched and no page is
+// stored.
 func (c *Crawl) RootsFailed(ctx context.Context) error {
 	r, err := c.roots(ctx)
 	if err != nil {

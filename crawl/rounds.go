@@ -19,8 +19,8 @@ const (
 	// roundsName is the key of the stored value with the last round.
 	roundsName = "crawl.rounds"
 	roundsWhat = "the last round over the start URLs"
-	// roundStep is how often the end of a round and the start of the next are checked in any case: the clock may be set,
-	// and start URLs may not be visited.
+	// roundStep is the longest interval between checks for the end of a round and the start of the next, because the clock
+	// may be set, and start URLs may not be visited.
 	roundStep = 10 * time.Second
 )
 
@@ -49,7 +49,7 @@ func (r *rounds) visited(k weburl.Key) {
 type round struct {
 	Running bool      `json:"running,omitempty"`
 	Began   time.Time `json:"began"`
-	Ended   time.Time `json:"ended"` // of the last one that has; zero before
+	Ended   time.Time `json:"ended"` // end of the last finished round; zero before that
 }
 
 // runRounds queues the start URLs and lists again an interval after the end of the last round, until ctx ends or the
@@ -102,7 +102,7 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 		if _, err := c.frontier.Add(ctx, slices.Concat(roots, lists), true); err != nil {
 			return err
 		}
-		c.log.Info("a round of discovery begins", "roots", len(roots), "lists", len(lists))
+		c.log.Info("starting a round of discovery", "roots", len(roots), "lists", len(lists))
 	}
 	r.Running, r.Began = true, now
 	c.meter.LastRound.Store(&now)
@@ -112,8 +112,8 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 	return c.endRound(ctx, r) // finds the URLs that the round waits for
 }
 
-// roundLinks are the URLs of a round: start URLs, and the sitemaps, feeds and XML files of the configuration, without
-// those that rules exclude.
+// roundLinks returns the URLs of a round: start URLs, and the sitemaps, feeds and XML files of the configuration,
+// without those that rules exclude.
 func roundLinks(p *policy.Policy) (roots, lists []scheduler.Link) {
 	if !p.Settings.ListsOnly {
 		roots = p.RootLinks(nil)

@@ -17,10 +17,9 @@ const (
 	// schedulesName is the key of the stored value with the last runs.
 	schedulesName = "crawl.refreshes"
 	schedulesWhat = "the last runs of the schedules"
-	// scheduleStep is how often the clock is checked, because it may be set.
+	// scheduleStep is the interval at which the clock is checked, because it may be set.
 	scheduleStep = time.Minute
-	// scheduleAhead is up to how far a last run may lie in the future, because the
-	// clock was set back, before it is not believed.
+	// scheduleAhead limits how far a last run can be in the future, because the clock was set back, before it is ignored.
 	scheduleAhead = time.Hour
 )
 
@@ -31,7 +30,7 @@ type lastRun struct {
 	Running bool `json:"running,omitempty"`
 }
 
-// Schedule is the next run of a Refresh; the zero time if there is none.
+// Schedule is the next run of a Refresh; zero time if there is none.
 type Schedule struct {
 	Spec  string    `json:"schedule"`
 	Group string    `json:"group,omitempty"` // "" is all
@@ -39,14 +38,13 @@ type Schedule struct {
 	Next  time.Time `json:"next"`
 }
 
-// schedules has their state beside the settings.
+// schedules contains the state of the schedules.
 type schedules struct {
 	changed chan struct{} // capacity 1: a reload may have changed them
 	plan    atomic.Pointer[[]Schedule]
 }
 
-// Schedules are the refreshes in force; none before they were looked at for the
-// first time.
+// Schedules returns the refreshes in force; none before the first check.
 func (c *Crawl) Schedules() []Schedule {
 	if plan := c.schedules.plan.Load(); plan != nil {
 		return *plan
@@ -146,9 +144,8 @@ func (c *Crawl) saveRuns(ctx context.Context, runs map[string]lastRun) error {
 	return scheduler.SaveValue(ctx, c.store, scheduler.CrawlValue(schedulesName), schedulesWhat, runs)
 }
 
-// dueRun returns the state of a schedule to store now, and its next run. A
-// schedule that was never seen before has missed nothing; of several runs that
-// were missed one is caught up.
+// dueRun returns the state of a schedule to store now, and its next run. A new schedule has missed no run; of several
+// missed runs one is made up for.
 func dueRun(s cron.Schedule, last lastRun, now time.Time) (run lastRun, next time.Time) {
 	switch {
 	case last.Running:
@@ -166,10 +163,9 @@ func dueRun(s cron.Schedule, last lastRun, now time.Time) (run lastRun, next tim
 // starBit marks a field of a cron.SpecSchedule that was written with a star.
 const starBit = 1 << 63
 
-// nextRun is the schedule's next time after one, in local time or in its own zone.
-// A schedule with fixed hours runs once on days that are set to or from summer
-// time, too: a time that such a day leaves out comes as much later as the clock was
-// set forward, of a time that it has twice the first one counts.
+// nextRun returns the schedule's next time after a given one, in local time or in the schedule's zone. A schedule with
+// fixed hours also runs exactly once on days with a clock change: a skipped time moves by the change, and of a repeated
+// time the first counts.
 func nextRun(s cron.Schedule, after time.Time) time.Time {
 	zone := time.Local
 	spec, ok := s.(*cron.SpecSchedule)

@@ -19,12 +19,12 @@ type RecordFilter interface {
 	Selects(r *scheduler.Record) bool
 }
 
-// Selection names stored URLs: those that all set fields select. One with nothing
-// set is an error; All alone selects everything.
+// Selection selects stored URLs: those that all set fields select. An empty Selection is an error; All alone selects
+// everything.
 type Selection struct {
 	URLs   []string              // these alone; each must be known, except with Forever
 	Group  string                // in the sites of this group's roots, or such a root itself, or found from one without a site
-	Source string                // pushed under this source last
+	Source string                // last pushed under this source
 	If     actionrules.Condition // for which the condition holds
 	Filter RecordFilter          // that it selects; nil: all
 	All    bool
@@ -34,10 +34,10 @@ type Selection struct {
 	// Forever makes a removal add the URLs to the kill list. Refresh ignores it.
 	Forever bool
 
-	before time.Time // if it is set: fetched before, and not being tried again
+	before time.Time // if set: only URLs last fetched before it that are not being retried
 }
 
-// maxNamed is how many URLs an error names.
+// maxNamed is the number of URLs that an error names.
 const maxNamed = 10
 
 // selector is a compiled Selection.
@@ -47,10 +47,10 @@ type selector struct {
 	match *actionrules.Matcher  // nil: any
 	group *actionrules.Engine   // nil: any; accepts the group's sites
 	found *lineage              // URLs found from the group's roots without a site; nil for none
-	adds  map[weburl.Key]string // roots that may be named though they are not known; nil: not looked up
+	adds  map[weburl.Key]string // roots that can be named although they are unknown; nil if not looked up
 
-	killed  []string // that a removal added to the kill list; before that, those that are not known
-	unknown int      // how many of killed were not known
+	killed  []string // URLs that a removal added to the kill list; before that, the unknown ones
+	unknown int      // number of unknown URLs in killed
 }
 
 // SelectionError means that a Selection, or a list of URLs, is invalid and the user must correct it. All other errors
@@ -63,7 +63,7 @@ func (e *SelectionError) Error() string { return e.Err.Error() }
 func (e *SelectionError) Unwrap() error { return e.Err }
 
 // errNothingSelected is the error for an empty Selection.
-var errNothingSelected = errors.New("nothing is selected: name URLs, a group, a source or a condition, or all")
+var errNothingSelected = errors.New("no URLs are selected: name URLs, a group, a source, a condition, or all")
 
 // selects compiles a selection and finds the URLs that it names.
 func selects(ctx context.Context, p *policy.Policy, store scheduler.Reader, s Selection) (*selector, error) {
@@ -121,7 +121,7 @@ func (s *selector) find(ctx context.Context, p *policy.Policy, store scheduler.R
 		s.keys = append(s.keys, k)
 	}
 	if len(unknown) > 0 {
-		return fmt.Errorf("%w: %s; to crawl a new URL use add", scheduler.ErrNotFound, named(unknown))
+		return fmt.Errorf("%w: %s; to crawl a new URL, use add", scheduler.ErrNotFound, named(unknown))
 	}
 	slices.SortFunc(s.keys, weburl.Key.Compare)
 	s.keys = slices.Compact(s.keys)
@@ -155,8 +155,7 @@ func (s *selector) selects(r *scheduler.Record) bool {
 	return ok && (s.match == nil || s.match.Match(u)) && (s.group == nil || s.found != nil || s.group.Decide(u).Accept)
 }
 
-// addRoots makes the selected roots of the configuration known that are not, and returns how
-// many there were.
+// addRoots adds the selected roots of the configuration that are unknown, and returns their number.
 func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *scheduler.Frontier) (int, error) {
 	if s.Source != "" || s.Filter != nil {
 		return 0, nil // an unknown URL was never pushed, and has no status
@@ -174,8 +173,8 @@ func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *sch
 	return frontier.Add(ctx, links, false)
 }
 
-// each calls fn with the selected URLs in batches, in order of their keys. A URL
-// that is stored meanwhile may be among them or not.
+// each calls fn with the selected URLs in batches, in order of their keys. URLs that are stored in the meantime may or
+// may not be included.
 func (s *selector) each(ctx context.Context, store scheduler.Reader, fn func([]scheduler.KeyedRecord) error) error {
 	if len(s.URLs) > 0 {
 		return s.eachNamed(ctx, store, fn)

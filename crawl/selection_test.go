@@ -114,10 +114,10 @@ func TestSelectionErrors(t *testing.T) {
 			s    Selection
 			want string
 		}{
-			{Selection{}, "nothing is selected"},
-			{Selection{Full: true}, "nothing is selected"},
+			{Selection{}, "no URLs are selected"},
+			{Selection{Full: true}, "no URLs are selected"},
 			{Selection{URLs: []string{known, missing}}, missing},
-			{Selection{URLs: []string{known, missing}}, "use add"},
+			{Selection{URLs: []string{known, missing}}, ", use add"},
 			{Selection{URLs: []string{"nonsense"}}, "nonsense"},
 			{Selection{Group: "nobody"}, `"nobody"`},
 			{Selection{If: actionrules.And{}}, "And is empty"},

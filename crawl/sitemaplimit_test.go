@@ -83,7 +83,7 @@ func TestSitemapsInHostBudget(t *testing.T) {
 			t.Errorf("crawl %d: %d trapped, the log: %s", crawl, status.Trapped, log)
 		}
 	}
-	if r := b.wantRecord(site.Origins()[0] + "/index.xml"); !strings.Contains(r.LastError, "for which their host has no room") {
+	if r := b.wantRecord(site.Origins()[0] + "/index.xml"); !strings.Contains(r.LastError, "beyond the limit of") {
 		t.Errorf("the index: %+v", r)
 	}
 }
@@ -137,7 +137,7 @@ func TestSitemapsOfRobots(t *testing.T) {
 	b.settings.SitemapMaxPerHost = 3
 	b.settings.Traps = &crawlspace.TrapSettings{MaxURLsPerHost: 1000, MaxURLsPerPattern: 1}
 	log, status, sitemaps, _ := b.crawled()
-	if sitemaps != 3 || !strings.Contains(log, "sitemaps that robots.txt names are not read") || status.Trapped == 0 {
+	if sitemaps != 3 || !strings.Contains(log, "not reading sitemaps that robots.txt names") || status.Trapped == 0 {
 		t.Errorf("%d sitemaps, %d trapped, the log: %s", sitemaps, status.Trapped, log)
 	}
 	if r := b.wantRecord(origin + "/own.html"); !r.Indexed {

@@ -12,10 +12,9 @@ import (
 // Workers of all Crawls take and give back slots; the mutex of Slots guards them and the
 // queues of all shares.
 
-// Slots limit how many workers of several Crawls work at the same time. A worker takes one when a URL is ready for it
-// and before it takes the URL, so idle workers hold neither slots nor leases. A free slot goes to the waiting Crawl
-// with the fewest slots, and among equals to the one that has waited longest: none starves, and the others use what one
-// does not need.
+// Slots limit how many workers of several Crawls work at the same time. A worker acquires one when a URL is ready and
+// before it leases the URL, so idle workers hold neither slots nor leases. A free slot goes to the waiting Crawl with
+// the fewest slots, and among equals to the one that has waited longest, so none starves and no slot is idle.
 type Slots struct {
 	mu     sync.Mutex
 	free   int
@@ -35,7 +34,7 @@ type slotWaiter struct {
 	given chan struct{} // closed when it has a slot
 }
 
-// NewSlots makes n slots, at least 1.
+// NewSlots returns n slots, at least 1.
 func NewSlots(n int) *Slots { return &Slots{free: max(n, 1)} }
 
 // ShareWorkers has the Crawl's workers take slots. It is called before Run.

@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Status is what the status command prints of one Crawler.
+// Status is the output of the status command for one Crawler.
 type Status struct {
 	Crawler  string            `json:"crawler"`
 	Known    uint64            `json:"known"`
@@ -41,11 +41,10 @@ type Status struct {
 	// waiting, work is reading and judging.
 	Spent   map[string]float64 `json:"spent_s,omitempty"`
 	Targets []TargetStatus     `json:"targets,omitempty"`
-	// DeletionBrake is on, or off where losses are carried out at once.
+	// DeletionBrake is on, or off if losses are carried out at once.
 	DeletionBrake string       `json:"deletion_brake"`
 	Rules         *RulesStatus `json:"rules,omitempty"`
-	// RootsFailing are the roots of the configuration that cannot be crawled, of the first
-	// thousand.
+	// RootsFailing lists the configured roots that cannot be crawled, among the first thousand.
 	RootsFailing []RootStatus `json:"roots_failing,omitempty"`
 	// Taken counts the URLs that workers took since the process started, by source.
 	Taken map[string]uint64 `json:"taken,omitempty"`
@@ -58,7 +57,7 @@ type Status struct {
 	Trapped int64 `json:"trapped,omitempty"`
 	// Documents counts documents other than pages; nil if there were none.
 	Documents *meter.DocumentsStatus `json:"documents,omitempty"`
-	// Rendered counts pages that a browser made, since the process started; nil for none.
+	// Rendered counts the pages rendered since the process started; nil for none.
 	Rendered *meter.RenderedStatus `json:"rendered,omitempty"`
 	// Browser describes rendering; nil if it is off. Its owner sets it.
 	Browser *render.Status `json:"browser,omitempty"`
@@ -78,13 +77,13 @@ type Status struct {
 	// process started, are for metrics alone.
 	Timings          meter.Timings `json:"-"`
 	CrawlLogFailures int64         `json:"-"`
-	// ConfigError is why the configuration could not be reloaded; the old one is in
-	// force then. Whoever reloads sets it.
+	// ConfigError is the reason why the configuration could not be reloaded; the old one is in force then. Whoever reloads
+	// sets it.
 	ConfigError string `json:"config_error,omitempty"`
 }
 
-// RulesStatus identifies the rules in force, and how many stored URLs have been judged by them. The counts are those of
-// the last change of the rules.
+// RulesStatus identifies the rules in force and counts the stored URLs judged by them. The counts are those of the last
+// change of the rules.
 type RulesStatus struct {
 	Version string    `json:"version"` // identifies rules and crawl space
 	Since   time.Time `json:"since"`

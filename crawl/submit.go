@@ -30,11 +30,11 @@ const (
 	SubmitInvalid = "invalid"
 )
 
-// queueing puts submitted URLs where they wait, in a frontier or in a store that no
-// crawl has open.
+// queueing queues submitted URLs, in a frontier or in a store that no crawl has open.
 type queueing func(ctx context.Context, links []scheduler.Link) error
 
-// submitBatch is how many URLs are stored together: many share the cost of a commit, and none waits long for it.
+// submitBatch is the number of URLs that are stored together, so that they share the cost of a commit without waiting
+// long.
 const submitBatch = 2000
 
 // Submit puts URLs into the fifo of the user's roots, known ones too. They pass
@@ -112,7 +112,7 @@ func judgeSubmitted(ctx context.Context, p *policy.Policy, store scheduler.Store
 	return out, links, nil
 }
 
-// waitsInFifo reports whether a URL waits where submitting it does not move it.
+// waitsInFifo reports whether a URL is already in a fifo from which submitting does not move it.
 func waitsInFifo(ctx context.Context, store scheduler.Reader, k weburl.Key) (bool, error) {
 	r, err := store.Lookup(ctx, k)
 	if errors.Is(err, scheduler.ErrNotFound) {

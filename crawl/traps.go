@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// equipTraps creates the traps of a policy, with the counts of those in force or else the stored ones; nil if it has
-// none.
+// equipTraps creates the traps of a policy, with the counts of those in force, otherwise the stored ones; nil if the
+// policy has none.
 func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *visit.Rules) (*crawlspace.Traps, error) {
 	s := p.Settings.Traps
 	if s == nil {
@@ -32,7 +32,7 @@ func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *visit.Rul
 		err = traps.RestoreState(counts.Patterns)
 	}
 	if errors.Is(err, crawlspace.ErrTrapState) {
-		c.log.Error("the stored counts of traps are damaged: they begin anew", "error", err)
+		c.log.Error("the stored trap counts are damaged; counting starts again", "error", err)
 		err = nil
 	}
 	return traps, err

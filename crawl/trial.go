@@ -112,7 +112,7 @@ func Try(ctx context.Context, s policy.Settings, store Store, of TrialOf, log *s
 	return t, t.trapped(&of)
 }
 
-// withoutHours lets a person ask at any time of the day.
+// withoutHours allows a dry run at any time of day.
 func withoutHours(throttles []scheduler.Throttle) []scheduler.Throttle {
 	out := make([]scheduler.Throttle, len(throttles))
 	for i, t := range throttles {
@@ -122,8 +122,7 @@ func withoutHours(throttles []scheduler.Throttle) []scheduler.Throttle {
 	return out
 }
 
-// tryOne takes the URL through its stages until it has an outcome: log-ins and
-// robots.txt come first.
+// tryOne takes the URL through its stages until it has an outcome, including log-ins and robots.txt.
 func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, err error) {
 	slot := c.meter.Activities.Begin()
 	defer slot.Close()
@@ -133,7 +132,7 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 			return r, err
 		}
 		if lease.Key != u.Key() {
-			return r, fmt.Errorf("%s was taken instead of %s", lease.URL, u)
+			return r, fmt.Errorf("%s was leased instead of %s", lease.URL, u)
 		}
 		ended := make(chan error, 1)
 		c.page(ctx, lease, slot, func(err error) { ended <- err })
@@ -147,7 +146,7 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 		if r.State != scheduler.Waiting {
 			return r, nil
 		}
-		if err := c.tellPause(ctx, u); err != nil {
+		if err := c.reportPause(ctx, u); err != nil {
 			return r, err
 		}
 	}
@@ -156,8 +155,8 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 // toldPause is the shortest pause that a dry run speaks of before it waits.
 const toldPause = 3 * time.Second
 
-// tellPause reports how long the dry run waits for the host, and why.
-func (c *Crawl) tellPause(ctx context.Context, u weburl.URL) error {
+// reportPause reports how long and why the dry run waits for the host.
+func (c *Crawl) reportPause(ctx context.Context, u weburl.URL) error {
 	h, err := c.frontier.Host(ctx, u.HostKey())
 	if err != nil {
 		return err

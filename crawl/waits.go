@@ -7,11 +7,11 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// waitsEvery is how often a crawl with --once logs what it waits for.
+// waitsEvery is the interval at which a crawl with --once logs the reason why it waits.
 const waitsEvery = time.Minute
 
-// tellWaits logs what the crawl waits for, until ctx ends. Otherwise a run under cron that obeys a Retry-After seems to
-// hang. Errors of the store are left to callers that need it.
+// tellWaits logs the reason why the crawl waits, until ctx ends. Otherwise a run under cron that obeys a Retry-After
+// seems to hang. Errors of the store are left to callers that need it.
 func tellWaits(ctx context.Context, c *Crawl) error {
 	tick := time.NewTicker(waitsEvery)
 	defer tick.Stop()
@@ -22,7 +22,7 @@ func tellWaits(ctx context.Context, c *Crawl) error {
 		case <-tick.C:
 		}
 		if err := tellWait(ctx, c); err != nil && ctx.Err() == nil {
-			c.log.Warn("what the crawl waits for cannot be read", "error", err)
+			c.log.Warn("cannot determine why the crawl waits", "error", err)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func tellWait(ctx context.Context, c *Crawl) error {
 		c.log.Info("waiting", "hosts", resting.Hosts, "host", last.Origin, "until", last.Until.Truncate(time.Second),
 			"why", last.Closing, "urls", resting.URLs, "of", urls, "pages", pages)
 	case urls == 0 && f.InFlight == 0:
-		c.log.Info("waiting for pages that are gone to be asked for again", "deletions", counts.Outbox.Pending, "pages", pages)
+		c.log.Info("waiting to request missing pages again", "deletions", counts.Outbox.Pending, "pages", pages)
 	default:
 		c.log.Info("crawling", "urls", urls, "pages", pages)
 	}

@@ -76,31 +76,30 @@ func (c *Crawl) ended(ctx context.Context, lease *scheduler.Lease, err error, fa
 	}
 }
 
-// unrecoverable errors of the store end the crawl: fetching goes to waste when
-// nothing can be stored, and the message must be seen.
+// unrecoverable errors of the store end the crawl: fetching is useless if nothing can be stored, and the message must
+// be noticed.
 func unrecoverable(err error) bool {
 	return errors.Is(err, scheduler.ErrFull) || errors.Is(err, scheduler.ErrDamaged) || errors.Is(err, scheduler.ErrClosed)
 }
 
-// outboxPause is how often a waiting worker checks whether the outbox has room.
+// outboxPause is the interval at which a waiting worker checks whether the outbox has room.
 const outboxPause = 200 * time.Millisecond
 
-// outboxIsFull asks for the limit in force: a reload may raise it.
+// outboxIsFull uses the limit in force, because a reload can raise it.
 func (c *Crawl) outboxIsFull(bytes uint64) bool {
 	limit := c.policy().Settings.OutboxMaxBytes
 	return limit > 0 && bytes >= uint64(limit)
 }
 
-// awaitOutbox waits while the outbox holds as much as it may: an indexer that is
-// down must not fill the disk. It returns ErrIndexerDown when the outbox does not
-// become shorter for as long as patience, unless that is 0.
+// awaitOutbox waits while the outbox is full, so that an indexer that is down does not fill the disk. It returns
+// ErrIndexerDown if the outbox does not shrink within patience, unless that is 0.
 func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 	least := c.store.OutboxBytes()
 	if !c.outboxIsFull(least) {
 		return nil
 	}
 	if c.gates.outboxFull.Add(1) == 1 {
-		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().Settings.OutboxMaxBytes)
+		c.log.Warn("the outbox is full; waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().Settings.OutboxMaxBytes)
 	}
 	defer c.gates.outboxFull.Add(-1)
 	defer c.relay.Urge()()
@@ -143,7 +142,7 @@ func (c *Crawl) drained(ctx context.Context, finish bool) error {
 		if !c.reviewer.Progress().Done {
 			continue
 		}
-		if again, err := c.copies.Tend(ctx); err != nil || again > 0 && round < finishRounds {
+		if again, err := c.copies.Recheck(ctx); err != nil || again > 0 && round < finishRounds {
 			if round++; err != nil {
 				return err
 			}
@@ -166,7 +165,7 @@ func (c *Crawl) drained(ctx context.Context, finish bool) error {
 
 // indexerDown is ErrIndexerDown with its consequences.
 func indexerDown(after time.Duration) error {
-	return fmt.Errorf("%w within %s: what is unsent stays in the outbox for the next run", ErrIndexerDown, after)
+	return fmt.Errorf("%w within %s: unsent documents stay in the outbox for the next run", ErrIndexerDown, after)
 }
 
 // drainOutbox waits until every target has stored the whole outbox safely.
@@ -185,7 +184,7 @@ func (c *Crawl) drainOutbox(ctx context.Context, once Once) error {
 	return err
 }
 
-// ignoreStop makes the end of a wait that was stopped no error.
+// ignoreStop returns nil if a wait ended because it was stopped.
 func ignoreStop(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, scheduler.ErrStopped) {
 		return nil

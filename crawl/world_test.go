@@ -244,7 +244,7 @@ func (w *world) close() {
 	w.store = nil
 }
 
-// restart ends the service and begins it again, by the settings of now.
+// restart ends the service and begins it again, with the settings of now.
 func (w *world) restart() {
 	w.t.Helper()
 	w.end()

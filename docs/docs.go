@@ -1,10 +1,9 @@
-// Package docs is the manual: the pages of this folder, which a program can carry and
-// show. They are Markdown and read well as files, too; index.md gives their order.
-// The folders decisions and project are for developers and stay in the repository.
+// Package docs is the manual: the pages of this folder, which a program can embed and show. They are Markdown and also
+// readable as files; index.md defines their order. The folders decisions and project are for developers and stay in the
+// repository.
 //
-// Nothing in a page can run where it is shown: raw HTML is left out, there are no
-// inline styles, and links that leave this folder become plain text, unless they lead
-// to another server.
+// Nothing in a page can run where it is shown: raw HTML is left out, there are no inline styles, and links that leave
+// this folder become plain text, unless they lead to another server.
 package docs
 
 import (
@@ -99,7 +98,7 @@ func readPages(from fs.FS) (map[string][]byte, error) {
 	return sources, err
 }
 
-// inOrder puts the pages in the order in which index.md names them.
+// inOrder sorts the pages in the order in which index.md names them.
 func (m *Manual) inOrder(index []byte) error {
 	entry := m.byPath[""]
 	if entry == nil {

@@ -112,7 +112,7 @@ func entries(index []byte) []entry {
 	return all
 }
 
-// relink has the links of a page lead to where pages are served.
+// relink rewrites the links of a page to the addresses at which pages are served.
 func relink(doc ast.Node, name string, sources map[string][]byte) error {
 	var leaving []*ast.Link
 	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -164,7 +164,7 @@ func address(from, link string, sources map[string][]byte) (string, bool) {
 // blanks.
 type ids struct{ seen map[string]int }
 
-// Generate makes the id of one more heading.
+// Generate returns the id of the next heading.
 func (s *ids) Generate(value []byte, _ ast.NodeKind) []byte {
 	id := strings.Map(func(r rune) rune {
 		switch {

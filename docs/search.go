@@ -88,7 +88,7 @@ type searchable struct {
 	places []place
 }
 
-// index puts every section into an index in memory. The entry is left out: it only names the other pages.
+// index adds every section to an index in memory, except the entry page, which only names the other pages.
 func (m *Manual) index() (*searchable, error) {
 	mapping := bleve.NewIndexMapping()
 	mapping.DefaultAnalyzer = en.AnalyzerName

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// errorBodyBytes is how much is read of the body of an unsuccessful response.
+	// errorBodyBytes is the number of bytes read from the body of an unsuccessful response.
 	errorBodyBytes = 64 << 10
 	// directBytes is the largest declared length that is allocated before its bytes arrive, and the largest scratch
 	// buffer that is kept.
@@ -19,7 +19,7 @@ const (
 	scratchBytes = 64 << 10
 	// lentBytes is the least capacity of a lent body, which fits most pages.
 	lentBytes = 16 << 10
-	// pacedBytes is how much is read at once if Settings.Pace is set.
+	// pacedBytes is the maximum size of a read if Settings.Pace is set.
 	pacedBytes = 16 << 10
 )
 

@@ -119,11 +119,11 @@ func (f *Fetcher) Close() {
 }
 
 // Fetch makes one GET request, follows no redirect, and reads the body to its end or limit. The error is an *Error, or
-// that of ctx if ctx ended. A response with another status than 2xx is not an error: its body is cut at 64 KiB, and a
+// that of ctx if ctx ended. A response with a status other than 2xx is not an error: its body is cut at 64 KiB, and a
 // fault in the body does not invalidate the status.
 func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	if r.URL.IsZero() {
-		return nil, &Error{Fault: fault.Protocol, Err: errors.New("no URL to fetch")}
+		return nil, &Error{Fault: fault.Protocol, Err: errors.New("the URL is missing")}
 	}
 	ctx, end, err := permit.Begin(ctx, f.settings.Permit)
 	if err != nil {
@@ -185,7 +185,7 @@ func (f *Fetcher) roundTrip(ctx context.Context, r Request, start time.Time) (re
 	return f.receive(ctx, r, out, w, length)
 }
 
-// receive reads what follows the response's header.
+// receive reads the body of a response.
 func (f *Fetcher) receive(ctx context.Context, r Request, out *Response, w *wire, length int64) (*Response, fault.Fault, error) {
 	if r.Lend {
 		out.lender = &f.bodies

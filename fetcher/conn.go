@@ -23,7 +23,7 @@ type watchedConn struct {
 	permit  permit.Permit
 }
 
-// SyscallConn returns that of the connection below, if it has one.
+// SyscallConn returns that of the underlying connection, if it has one.
 func (c *watchedConn) SyscallConn() (syscall.RawConn, error) {
 	if s, ok := c.Conn.(syscall.Conn); ok {
 		return s.SyscallConn()
@@ -31,7 +31,7 @@ func (c *watchedConn) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// limit sets a proxy's time limit: net/http has none for SOCKS, and a minute for CONNECT.
+// limit sets the time limit for a proxy: net/http has none for SOCKS, and a minute for CONNECT.
 func (c *watchedConn) limit(d time.Duration) error {
 	c.limited.Store(true)
 	return c.SetDeadline(time.Now().Add(d))

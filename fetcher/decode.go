@@ -57,7 +57,7 @@ func (d *decoders) open(ctx context.Context, codings []string, r io.Reader) (dec
 		}
 	}
 	if len(codings) > maxCodings {
-		return nil, release, fmt.Errorf("Content-Encoding: %d codings over each other, at most %d are read", len(codings), maxCodings)
+		return nil, release, fmt.Errorf("Content-Encoding has %d codings, and at most %d are supported", len(codings), maxCodings)
 	}
 	for i := len(codings) - 1; i >= 0; i-- {
 		buffered := d.buffered(r)
@@ -103,7 +103,7 @@ func (d *decoders) stage(coding string, r *bufio.Reader) (io.Reader, func(), err
 	case "zstd":
 		return d.zstd(r)
 	}
-	return nil, nil, errors.New("unknown content coding; gzip, deflate, br and zstd are read")
+	return nil, nil, errors.New("unknown content coding; gzip, deflate, br and zstd are supported")
 }
 
 func (d *decoders) gzip(r *bufio.Reader) (io.Reader, func(), error) {

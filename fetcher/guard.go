@@ -121,7 +121,7 @@ func (t *attempt) judgeAddress(a netip.Addr) *refusedAddress {
 		}
 	}
 	if deny && IsInternal(a) {
-		return &refusedAddress{address: a.String(), why: "it is internal, and private addresses are denied"}
+		return &refusedAddress{address: a.String(), why: "it is internal, and the configuration denies private addresses"}
 	}
 	if why := refusal(a, exempt); why != "" {
 		return &refusedAddress{address: a.String(), why: "it is " + why}
@@ -153,7 +153,7 @@ func (t *attempt) reason(err error) error {
 	case !errors.As(err, &refused):
 		return err
 	case t.allowed:
-		return errors.New("no address that may be dialled answers")
+		return errors.New("no allowed address of the host responds")
 	default:
 		return t.refused
 	}
@@ -163,7 +163,7 @@ func (t *attempt) reason(err error) error {
 func refusal(a netip.Addr, exempt bool) string {
 	a = meant(a)
 	if isMetadata(a) {
-		return "a cloud's metadata address, which is never crawled"
+		return "the metadata address of a cloud, which is never crawled"
 	}
 	if exempt {
 		return ""

@@ -154,7 +154,7 @@ func testHostileServers(t *testing.T, newFetcher maker) {
 		says   string // in the error
 	}{
 		{"stalls before the header", stall, firstByte, fault.Timeout, "timeout awaiting response headers"},
-		{"stalls before the header, whole download", stall, download, fault.Timeout, "download time-out"},
+		{"stalls before the header, whole download", stall, download, fault.Timeout, "timeout of the whole download"},
 		{"stalls inside the header", func(c net.Conn) {
 			answer("HTTP/1.1 200 OK\r\nContent-Ty")(c)
 			stall(c)
@@ -162,11 +162,11 @@ func testHostileServers(t *testing.T, newFetcher maker) {
 		{"stalls inside the body", func(c net.Conn) {
 			answer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome")(c)
 			stall(c)
-		}, idle, fault.Timeout, "idle time-out"},
+		}, idle, fault.Timeout, "timeout awaiting the next byte of the body"},
 		{"stalls inside a coded body", func(c net.Conn) {
 			answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08")(c)
 			stall(c)
-		}, idle, fault.Timeout, "idle time-out"},
+		}, idle, fault.Timeout, "timeout awaiting the next byte of the body"},
 		{"trickles for ever", func(c net.Conn) {
 			if readRequest(c) == nil {
 				return
@@ -176,7 +176,7 @@ func testHostileServers(t *testing.T, newFetcher maker) {
 				_, err = io.WriteString(c, "x")
 				time.Sleep(time.Millisecond)
 			}
-		}, download, fault.Timeout, "download time-out"},
+		}, download, fault.Timeout, "timeout of the whole download"},
 		{"endless header", endlessly("HTTP/1.1 200 OK\r\n", "X-Junk: junk junk junk\r\n"), nil, fault.Protocol, "headers exceeded"},
 		{"endless header line", endlessly("HTTP/1.1 200 OK\r\nX: ", "junk"), nil, fault.Protocol, ""},
 		{"flood of 1xx", endlessly("", "HTTP/1.1 102 Processing\r\n\r\n"), nil, fault.Protocol, ""},

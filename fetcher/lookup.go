@@ -42,16 +42,16 @@ func (f *Fetcher) Address(ctx context.Context, u weburl.URL) (netip.Addr, error)
 }
 
 // sureOf returns err or, if err reports that the host does not exist, any evidence against that. When a server fails
-// for one kind of address (or one name of the search list), Go's resolver takes the response for the other as the
-// whole, depending on which comes last, and the URLs of a host that does not exist are deleted. Responses are in Names,
-// so only the failed queries are repeated.
+// for one kind of address (or one name of the search list), Go's resolver may report only the response for the other,
+// depending on which comes last, and the URLs of a host that does not exist are deleted. Responses are in Names, so
+// only the failed queries are repeated.
 func (d *dialer) sureOf(ctx context.Context, host string, err error) error {
 	if dns := (*net.DNSError)(nil); !errors.As(err, &dns) || !dns.IsNotFound {
 		return err
 	}
 	_, again := d.strict.LookupNetIP(ctx, "ip", host)
 	if again == nil {
-		return &net.DNSError{Err: "the DNS server failed for a moment", Name: host, IsTemporary: true}
+		return &net.DNSError{Err: "the DNS server failed temporarily", Name: host, IsTemporary: true}
 	}
 	return again
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-var errQuery = errors.New("the resolver's query has no single question")
+var errQuery = errors.New("the resolver's query does not have exactly one question")
 
 // nameConn is the connection to a DNS server that Go's resolver sees, in the framing of DNS over TCP (RFC 1035 section
 // 4.2.2). It dials the server only for responses that Names does not have. It is used by one goroutine, as the resolver
@@ -88,12 +88,12 @@ func (c *nameConn) ask(ctx context.Context, query []byte, q question, id uint16)
 		name, kind, got, ok := asked(message)
 		if ok && name == q.name && kind == q.kind && got == id && message[2]&0x80 != 0 {
 			if !packets && message[2]&2 != 0 && message[6]|message[7] == 0 {
-				return nil, errors.New("the DNS server leaves its answer out")
+				return nil, errors.New("the DNS server's response has no answer")
 			}
 			return message, nil
 		}
 		if !packets {
-			return nil, errors.New("the DNS server answers another question")
+			return nil, errors.New("the DNS server responds to another question")
 		}
 		// Any host can send a packet: wait for the server's own.
 	}

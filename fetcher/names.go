@@ -44,7 +44,7 @@ type Names struct {
 // question is a query and its server: a resolver with other settings may get other responses.
 type question struct {
 	resolver *net.Resolver
-	server   string // "" for any: what one said is said, also when it is another's turn
+	server   string // "" for any: the response of one server also counts when another is queried
 	name     string // in lower case
 	kind     dnsmessage.Type
 }
@@ -76,8 +76,8 @@ func (n *Names) resolver(r *net.Resolver, strict bool) *net.Resolver {
 		}}
 }
 
-// answer returns the cached response to q, or the result of ask. Others with the same question wait in the meantime; if
-// the query fails, the next one asks.
+// answer returns the cached response to q, or the result of ask. Callers with the same question wait in the meantime;
+// if the query fails, the next one repeats it.
 func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, error)) ([]byte, error) {
 	for {
 		n.mu.Lock()
@@ -154,12 +154,13 @@ func (n *Names) makeRoom() {
 }
 
 var (
-	errGarbled  = errors.New("the answer of the DNS server is garbled")
-	errReferral = errors.New("the DNS server sends to other servers instead of asking them")
+	errGarbled  = errors.New("the DNS server's response is malformed")
+	errReferral = errors.New("the DNS server refers to other servers instead of querying them")
 )
 
-// lifetime returns how long a response to a question of a kind may be cached, 0 for not at all. trouble is why it shows
-// nothing about the name, not even that it does not exist. The resolver repeats the query after a truncated response.
+// lifetime returns how long a response to a question of a kind may be cached, or 0. trouble is the reason why the
+// response proves nothing about the name, not even that it does not exist. The resolver repeats the query after a
+// truncated response.
 func lifetime(message []byte, kind dnsmessage.Type) (ttl time.Duration, trouble error) {
 	var p dnsmessage.Parser
 	h, err := p.Start(message)
@@ -182,7 +183,7 @@ func lifetime(message []byte, kind dnsmessage.Type) (ttl time.Duration, trouble 
 	case dnsmessage.RCodeNameError:
 		return negativeLifetime(authorities), nil
 	default:
-		return troubleTTL, fmt.Errorf("the DNS server fails: %s", strings.TrimPrefix(code.String(), "RCode"))
+		return troubleTTL, fmt.Errorf("the DNS server failed: %s", strings.TrimPrefix(code.String(), "RCode"))
 	}
 	if len(answers) == 0 && !h.Authoritative && !h.RecursionAvailable {
 		return troubleTTL, errReferral
@@ -233,7 +234,7 @@ func extendedCode(p *dnsmessage.Parser, h dnsmessage.Header) dnsmessage.RCode {
 	}
 }
 
-// asked returns the question of a message; a message with several questions does not count.
+// asked returns the question of a message that has exactly one.
 func asked(message []byte) (name string, kind dnsmessage.Type, id uint16, ok bool) {
 	var p dnsmessage.Parser
 	h, err := p.Start(message)

@@ -64,7 +64,7 @@ func (p Proxy) parse() (u *url.URL, hostPort string, err error) {
 	return u, net.JoinHostPort(host, port), nil
 }
 
-// proxyError is a proxy's failure to pass a request on. Its fault is fault.Proxy: it says nothing about the page, and
+// proxyError is a proxy's failure to pass a request on. Its fault is fault.Proxy: it does not concern the page, and
 // ends when the proxy or the configuration is repaired. It includes a proxy's reports about a host (unknown name, no
 // response), because a proxy that lost its own connection reports the same.
 type proxyError struct {
@@ -78,9 +78,9 @@ func (e *proxyError) Error() string {
 	case e.status == http.StatusProxyAuthRequired:
 		return "the proxy requires other credentials (407): set the proxy's user and password"
 	case e.said != "":
-		return fmt.Sprintf("the proxy answers itself: %d %s (%q)", e.status, http.StatusText(e.status), e.said)
+		return fmt.Sprintf("the proxy itself responds: %d %s (%q)", e.status, http.StatusText(e.status), e.said)
 	case e.status != 0:
-		return fmt.Sprintf("the proxy does not connect: %d %s", e.status, http.StatusText(e.status))
+		return fmt.Sprintf("the proxy refuses to connect: %d %s", e.status, http.StatusText(e.status))
 	}
 	return "proxy: " + e.err.Error()
 }

@@ -201,7 +201,7 @@ func TestContainer(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "etc", "sextant", "CrawlConfig.xml"), config, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := inside("status", "--ready").CombinedOutput(); err == nil || !strings.Contains(string(out), "no service runs on /data") {
+	if out, err := inside("status", "--ready").CombinedOutput(); err == nil || !strings.Contains(string(out), "no service is running on /data") {
 		t.Errorf("the health check of a stopped container: %v\n%s", err, out)
 	}
 	// The configuration of the package names no site yet.

@@ -8,15 +8,15 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
-// Claim is the right by which a relay pushes, if other processes could push the same orders. The zero Claim is that of
-// a single process.
+// Claim is a relay's right to push orders that other processes could also push. The zero Claim is that of a single
+// process.
 type Claim struct {
-	// Permit is requested before each request to a target, which ends with the permit. An interrupted push is repeated,
-	// and does not count as a failure. nil means that no permit is needed.
+	// Permit is called before each request to a target; the request is cancelled when the permit ends. An interrupted push
+	// is repeated, and does not count as a failure. nil means that no permit is needed.
 	Permit permit.Permit
-	// Repeat, if not zero, is until when a request of the process that pushed before may still take effect, after newer
-	// ones. The stored cursors stay until then; then all that follows them is pushed once
-	// more, so that the newest order of each URL is the last that its indexer gets.
+	// Repeat, if not zero, is the time until which a request of the previous process may still take effect, possibly after
+	// newer ones. Until then the stored cursors do not move; then all orders after them are pushed once more, so that the
+	// newest order of each URL is the last one that its indexer receives.
 	Repeat time.Time
 }
 
@@ -46,12 +46,12 @@ func (d *delivery) permitted(ctx context.Context, ask func(context.Context) erro
 	return err
 }
 
-// endedPause is how long a delivery waits after its permit ended: if that is permanent, Run's context ends a moment
-// later.
+// endedPause is the time for which a delivery waits after its permit ended. If the end is permanent, Run's context ends
+// shortly after.
 const endedPause = 100 * time.Millisecond
 
-// failed records an error, and returns how long to wait. A permit that ended before a push or a checkpoint is no fault
-// of the target.
+// failed records an error, and returns how long to wait. A permit that ended before a push or a checkpoint is not a
+// failure of the target.
 func (d *delivery) failed(err error) time.Duration {
 	if !errors.Is(err, permit.ErrEnded) {
 		return d.fail(err)
@@ -61,11 +61,11 @@ func (d *delivery) failed(err error) time.Duration {
 	return endedPause
 }
 
-// repeats goes back to the stored cursor if the time of late requests is over.
+// repeats returns to the stored cursor once late requests can no longer take effect.
 func (d *delivery) repeats() {
 	if d.repeat.IsZero() || time.Now().Before(d.repeat) {
 		return
 	}
 	d.repeat, d.known = time.Time{}, false
-	d.relay.log.Info("pushing once more what followed the cursor when this process took over: requests of the last one may have come late", "target", d.name)
+	d.relay.log.Info("repeating the orders after the cursor because this process took over; requests of the previous one may have arrived late", "target", d.name)
 }

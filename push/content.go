@@ -5,8 +5,8 @@ import (
 	"context"
 )
 
-// WithoutContent feeds a target documents without their page bytes, for the
-// case that another target of the same outbox asked for them.
+// WithoutContent returns a target that receives documents without their page bytes, which another target of the same
+// outbox requires.
 func WithoutContent(t Target) Target { return withoutContent{t} }
 
 type withoutContent struct{ Target }
@@ -21,10 +21,9 @@ func (t withoutContent) Push(ctx context.Context, entries []Entry) ([]Refusal, e
 	return t.Target.Push(ctx, lean)
 }
 
-// cutContent removes the member "content" from the JSON of a Document. A quoted
-// name after a comma cannot stand inside a JSON string, where quotes are
-// escaped; a meta of that name is a list, so that no quote follows its colon;
-// and base64 holds no quote.
+// cutContent removes the member "content" from the JSON of a Document. A quoted name after a comma cannot occur inside
+// a JSON string, where quotes are escaped; a meta of that name is a list, so that no quote follows its colon; and
+// base64 contains no quotes.
 func cutContent(body []byte) []byte {
 	member := []byte(`,"content":"`)
 	i := bytes.Index(body, member)

@@ -18,9 +18,8 @@ const (
 	stopGrace = 5 * time.Second
 )
 
-// delivery serves one target. Positions are sequence numbers and
-// cursor <= sent <= read: entries up to cursor are safe at the target, those up
-// to sent were pushed (or skipped), those up to read were pushed or stand in batch.
+// delivery serves one target. Positions are sequence numbers and cursor <= sent <= read: entries up to cursor are safe
+// at the target, those up to sent were pushed (or skipped), those up to read were pushed or are in batch.
 type delivery struct {
 	relay  *Relay
 	name   string
@@ -29,24 +28,24 @@ type delivery struct {
 	wake   chan struct{} // capacity 1
 	times  times
 
-	// Of run's goroutine alone.
+	// Owned by run's goroutine.
 	known              bool // cursor was read from the outbox
 	cursor, sent, read uint64
 	delivering
-	repeat   time.Time // see Claim; zero once it is done
-	failures int       // in a row
-	doubtful bool      // a checkpoint failed, or pushed orders got lost: a push that succeeds proves no recovery
+	repeat   time.Time // see Claim; zero once done
+	failures int       // consecutive failures
+	doubtful bool      // a checkpoint failed or pushed orders were lost, so a successful push does not prove recovery
 
-	// Under relay.mu.
+	// Guarded by relay.mu.
 	looks  uint64 // counts requests to look at the outbox
-	idle   bool   // nothing waited, and all was safe, at the last of them
+	idle   bool   // at the last of them, no order waited and all were safe
 	status TargetStatus
 }
 
-// delivering is what a delivery has read and pushed, but not yet confirmed.
+// delivering contains the entries that a delivery has read or pushed, but not yet confirmed.
 type delivering struct {
 	batch       []Entry
-	moved       map[uint64]Entry // entries of the batch as they were before narrow made deletions of them
+	moved       map[uint64]Entry // entries of the batch before narrow turned them into deletions
 	batchBytes  int
 	batchSince  time.Time
 	unsafe      int       // entries between cursor and sent
@@ -118,15 +117,14 @@ func (d *delivery) step(ctx context.Context) error {
 	return nil
 }
 
-// look returns which request to look is being answered, and whether a caller of Drained
-// waits.
+// look returns the number of the request to look that is being served, and whether a caller of Drained waits.
 func (d *delivery) look() (looks uint64, draining bool) {
 	d.relay.mu.Lock()
 	defer d.relay.mu.Unlock()
 	return d.looks, d.relay.draining > 0
 }
 
-// settle notes that nothing waits, unless more may have come since looks.
+// settle records that no order waits, unless another request to look came after looks.
 func (d *delivery) settle(looks uint64) {
 	r := d.relay
 	r.mu.Lock()
@@ -143,7 +141,7 @@ func (d *delivery) full() bool {
 	return len(d.batch) >= d.set.BatchCount || d.batchBytes >= d.set.BatchBytes
 }
 
-// wait blocks until there may be something to do.
+// wait blocks until there may be work.
 func (d *delivery) wait(ctx context.Context) {
 	due := d.repeat
 	if len(d.batch) > 0 {
@@ -173,7 +171,7 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// rewind begins again after the stored cursor.
+// rewind restarts after the stored cursor.
 func (d *delivery) rewind(ctx context.Context) error {
 	cursor, err := d.relay.outbox.Cursor(ctx, d.name)
 	if err != nil {
@@ -226,8 +224,7 @@ func (d *delivery) fill(ctx context.Context) (int, error) {
 	return len(entries), nil
 }
 
-// narrow applies the source filter: a document of another source is not for this
-// target, and is deleted from it if it was there.
+// narrow applies the source filter: a document of another source is deleted from this target if it was there.
 func (d *delivery) narrow(e Entry) (Entry, bool, error) {
 	if d.set.Source == nil || e.Op == Delete || e.Source == *d.set.Source {
 		return e, true, nil
@@ -237,7 +234,7 @@ func (d *delivery) narrow(e Entry) (Entry, bool, error) {
 	}
 	body, err := json.Marshal(Deletion{URL: e.URL, Reason: "rule", At: time.Now().UTC()})
 	if err != nil {
-		return e, false, fmt.Errorf("making the deletion of a document that changed its source: %w", err)
+		return e, false, fmt.Errorf("creating the deletion of a document that changed its source: %w", err)
 	}
 	if d.moved == nil {
 		d.moved = map[uint64]Entry{}
@@ -247,7 +244,7 @@ func (d *delivery) narrow(e Entry) (Entry, bool, error) {
 	return e, true, nil
 }
 
-// advance notes that n more entries, up to read, are through but not yet safe.
+// advance records that n more entries, up to read, were processed but are not yet safe.
 func (d *delivery) advance(n int) {
 	if d.sent == d.cursor {
 		d.unsafeSince = time.Now()
@@ -298,8 +295,7 @@ func (d *delivery) push(ctx context.Context) error {
 	return nil
 }
 
-// checkpoint makes the sent orders safe. If nothing was pushed since the last checkpoint,
-// the target is not asked.
+// checkpoint makes the sent orders safe. It does not call the target if nothing was pushed since the last checkpoint.
 func (d *delivery) checkpoint(ctx context.Context) error {
 	if d.pushed {
 		began := time.Now()
@@ -307,7 +303,7 @@ func (d *delivery) checkpoint(ctx context.Context) error {
 		d.times.madeSafe(ctx, began)
 		if err != nil {
 			d.doubtful = d.doubtful || !errors.Is(err, permit.ErrEnded)
-			return fmt.Errorf("making entries up to %d safe: %w", d.sent, err)
+			return fmt.Errorf("confirming entries up to %d: %w", d.sent, err)
 		}
 	}
 	if d.repeat.IsZero() { // else all of it is pushed once more
@@ -323,7 +319,7 @@ func (d *delivery) checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// stop makes a last checkpoint, so that the next start repeats nothing, if the target responds soon.
+// stop makes a last checkpoint if the target responds soon, so that the next start does not repeat orders.
 func (d *delivery) stop(ctx context.Context) {
 	if d.sent == d.cursor || d.failures > 0 || !d.known {
 		return
@@ -331,6 +327,6 @@ func (d *delivery) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
 	if err := d.checkpoint(ctx); err != nil {
-		d.relay.log.Warn("stopped before all that was pushed was safe; the next run pushes it again", "target", d.name, "error", err)
+		d.relay.log.Warn("stopped before all pushed documents were safe; the next run pushes the rest again", "target", d.name, "error", err)
 	}
 }

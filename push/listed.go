@@ -17,15 +17,15 @@ const (
 	DeadLetter State = "dead"    // refused for good, or not readable any more
 )
 
-// States are all of them, in the order in which orders are listed.
+// States returns all states, in the order in which orders are listed.
 func States() []State { return []State{Waiting, Pending, DeadLetter} }
 
-// ParseState parses a state; the empty one means all.
+// ParseState parses a state; the empty string means all.
 func ParseState(word string) (State, error) {
 	if word == "" || slices.Contains(States(), State(word)) {
 		return State(word), nil
 	}
-	return "", fmt.Errorf("no order is in state %q: write waiting, pending or dead", word)
+	return "", fmt.Errorf("state %q does not exist: write waiting, pending or dead", word)
 }
 
 // Listed is an order of the outbox as the operator sees it: without its body.
@@ -37,7 +37,7 @@ type Listed struct {
 	Moves bool `json:"moves,omitempty"`
 	Lost  bool `json:"lost,omitempty"` // the body was damaged, and its URL was set to be fetched again
 
-	// Target, Words (the indexer's) and RefusedAt, in UTC, are a dead letter's.
+	// Target, Words (the indexer's message) and RefusedAt, in UTC, are set for dead letters.
 	Target    string    `json:"target,omitempty"`
 	Words     string    `json:"words,omitempty"`
 	RefusedAt time.Time `json:"refused_at,omitzero"`
@@ -49,18 +49,18 @@ type Selection struct {
 	// Target selects the dead letters of a target and its unconfirmed orders.
 	Target string
 	Source *string
-	// URLs are those of the orders, in any spelling.
+	// URLs are the URLs of the orders, in any spelling.
 	URLs []string
 }
 
-// UnknownTarget is the error for a selection by a push target that the store does not know.
+// UnknownTarget is the error for a selection by an unknown push target.
 type UnknownTarget struct {
 	Name  string
-	Known []string // those that there are, in order
+	Known []string // existing targets, in order
 }
 
 func (e *UnknownTarget) Error() string {
-	there := "none has been opened yet: the first sextant run opens those of the configuration"
+	there := "none was opened yet: the first sextant run opens those of the configuration"
 	if len(e.Known) > 0 {
 		there = "write " + strings.Join(e.Known, " or ")
 	}

@@ -33,7 +33,7 @@ func observe(ctx context.Context, h *histogram.Histogram, began time.Time) {
 	}
 }
 
-// Times is a snapshot of all targets, in the order of NewRelay.
+// Times returns a snapshot of all targets, in the order of NewRelay.
 func (r *Relay) Times() []Times {
 	out := make([]Times, len(r.deliveries))
 	for i, d := range r.deliveries {

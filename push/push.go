@@ -1,8 +1,7 @@
-// Package push carries documents and deletion orders from the durable outbox to
-// indexers.
+// Package push carries documents and deletion orders from the durable outbox to indexers.
 //
-// A Relay owns the targets, and a goroutine for each of them while Run runs; what a
-// delivery has in memory belongs to its goroutine, except what Status reads under a lock.
+// A Relay owns the targets, and a goroutine for each of them while Run runs; the state of a delivery belongs to its
+// goroutine, except the fields that Status reads under a lock.
 package push
 
 import (
@@ -18,7 +17,7 @@ type Document struct {
 	Source       string              `json:"source,omitempty"`
 	Title        string              `json:"title,omitempty"`
 	Text         string              `json:"text,omitempty"`
-	Content      []byte              `json:"content,omitempty"` // page bytes, where asked; base64 in JSON
+	Content      []byte              `json:"content,omitempty"` // page bytes, if required; base64 in JSON
 	ContentType  string              `json:"content_type,omitempty"`
 	Charset      string              `json:"charset,omitempty"`
 	Language     string              `json:"language,omitempty"`
@@ -46,7 +45,7 @@ const (
 	Delete
 )
 
-// String is "add" or "delete".
+// String returns "add" or "delete".
 func (o Op) String() string {
 	if o == Delete {
 		return "delete"
@@ -74,14 +73,12 @@ type Entry struct {
 	URL    string          `json:"url"`
 	Source string          `json:"source,omitempty"`
 	Body   json.RawMessage `json:"-"`
-	// Moved is set on an Add whose URL may stand in an index under another
-	// source: targets narrowed to another source than Source delete it. An entry
-	// that replaces a waiting one with Moved, or an unsent deletion, has it too.
+	// Moved is set on an Add whose URL may be in an index under another source: targets restricted to a source other than
+	// Source delete it. An entry that replaces a waiting one with Moved, or an unsent deletion, also has it.
 	Moved bool `json:"moved,omitempty"`
-	// At is when the entry was made, in whole seconds of UTC; zero if that is not known.
+	// At is the time when the entry was created, in whole seconds of UTC; zero if unknown.
 	At time.Time `json:"at,omitzero"`
-	// Damage is the reason why the body cannot be read any more, "" if it can. Such an entry is not an order to any
-	// indexer.
+	// Damage is the reason why the body can no longer be read, or "". A damaged entry must not be sent to any indexer.
 	Damage string `json:"-"`
 }
 
@@ -93,15 +90,14 @@ type Dead struct {
 	At     time.Time
 }
 
-// Outbox is the durable queue of orders that the relay empties. Entries enter it
-// with the page that they belong to, elsewhere. Methods may be called at once.
+// Outbox is the durable queue of orders that the relay empties. Entries are added elsewhere, together with the outcome
+// of their page. Methods are safe for concurrent use.
 //
-// Each target has its own cursor: the highest Seq up to which the target has
-// everything safely. An entry is removed when no target needs it any more.
+// Each target has its own cursor: the highest Seq up to which the target has stored all entries safely. An entry is
+// removed when no target needs it any more.
 type Outbox interface {
-	// Open makes the targets known whose cursors count; a new one begins at the
-	// oldest entry there is; a target that is not named any more is forgotten
-	// with its cursor and its dead letters.
+	// Open registers the targets whose cursors count. A new target begins at the oldest entry; a target that is no longer
+	// named is forgotten with its cursor and its dead letters.
 	Open(ctx context.Context, targets []string) error
 	// Entries reads waiting entries with a Seq above after, in order of Seq: at
 	// most n, and not beyond maxBytes of bodies unless the first alone exceeds it.
@@ -118,7 +114,7 @@ type Outbox interface {
 
 // ErrRewind means that the indexer lost orders that were not confirmed yet (it restarted): the relay restarts after the
 // target's cursor.
-var ErrRewind = errors.New("the indexer lost unconfirmed orders: pushing them again")
+var ErrRewind = errors.New("the indexer lost unconfirmed orders; pushing them again")
 
 // Refusal is an entry that the indexer refused permanently.
 type Refusal struct {
@@ -126,17 +122,15 @@ type Refusal struct {
 	Words string // the indexer's
 }
 
-// Target speaks one indexer's protocol. Its methods are called by one goroutine
-// at a time, in order.
+// Target implements the protocol of one indexer. Its methods are called by one goroutine at a time, in order.
 type Target interface {
-	// Name is unique among the targets of a Crawler and stable over restarts.
+	// Name is unique among the targets of a Crawler and stable across restarts.
 	Name() string
-	// Push hands entries over in order. It returns the ones refused for good; all
-	// others were taken by the indexer, safe or not. An error says that nothing
-	// is known of this call's entries: they are pushed again, ErrRewind: those
-	// before them too. Push does its own retries of single requests.
+	// Push sends entries in order. It returns those refused permanently; the indexer accepted all others, though not
+	// necessarily safely. After an error the state of this call's entries is unknown and they are pushed again; after
+	// ErrRewind, earlier ones too. Push retries single requests itself.
 	Push(ctx context.Context, entries []Entry) ([]Refusal, error)
-	// Checkpoint returns nil when all that was pushed, up to seq, is safe.
+	// Checkpoint returns nil once all pushed entries up to seq are safe.
 	Checkpoint(ctx context.Context, seq uint64) error
 	// Close releases the target's connections and files. Unsafe entries are pushed again next time.
 	Close() error

@@ -14,7 +14,7 @@ import (
 // spreads the outbox's signal. Relay.mu guards whether Run was called, and who waits in
 // Drained.
 
-// What a TargetSettings field is when it is left zero.
+// Defaults of TargetSettings.
 const (
 	DefaultBatchCount      = 500
 	DefaultBatchBytes      = 8 << 20
@@ -32,19 +32,18 @@ type TargetSettings struct {
 	Kind string
 	// Target is closed when Run returns.
 	Target Target
-	// Source, if not nil, narrows the target to the documents of one source
-	// (which may be "", the unnamed one). Deletions of all sources reach it, and
-	// so does the deletion of a document that moved to another source.
+	// Source, if not nil, restricts the target to the documents of one source (which may be "", the unnamed one).
+	// Deletions of all sources reach it, and so does the deletion of a document that moved to another source.
 	Source *string
 	// BatchCount is the maximum number of entries of one Push.
 	BatchCount int
 	// BatchBytes closes a batch when its bodies reach it; the last entry of a
 	// batch may pass it.
 	BatchBytes int
-	// BatchAge is how long the first entry of a batch waits for others.
+	// BatchAge is the time for which the first entry of a batch waits for others.
 	BatchAge time.Duration
-	// CheckpointEvery is how many entries may be pushed without being safe, and
-	// CheckpointAge how long one may.
+	// CheckpointEvery is the maximum number of pushed entries that are not safe yet, and CheckpointAge the maximum age of
+	// one.
 	CheckpointEvery int
 	CheckpointAge   time.Duration
 }
@@ -55,13 +54,13 @@ type TargetStatus struct {
 	Cursor    uint64 // all entries up to it are safe
 	Pushed    uint64 // all entries up to it were pushed or skipped
 	Unsafe    int    // entries between the two
-	Adds      uint64 // taken by the indexer, repetitions included
-	Bytes     uint64 // of the documents that it took
+	Adds      uint64 // accepted by the indexer, including repetitions
+	Bytes     uint64 // of the documents that it accepted
 	Deletions uint64
 	Refused   uint64 // became dead letters
 	Rewinds   uint64 // times that the indexer lost unsafe orders
 	LastError string // stays after recovery
-	// DownSince is the first of the present series of failures; zero without one.
+	// DownSince is the time of the first of the current consecutive failures, or zero.
 	DownSince time.Time
 }
 
@@ -81,17 +80,17 @@ type Relay struct {
 	settled  chan struct{} // closed and replaced when a delivery becomes idle
 }
 
-// NewRelay checks the settings; names of targets must be there and differ.
+// NewRelay checks the settings; targets must have different, non-empty names.
 func NewRelay(outbox Outbox, targets []TargetSettings, log *slog.Logger) (*Relay, error) {
 	r := &Relay{outbox: outbox, log: log, done: make(chan struct{}), settled: make(chan struct{})}
 	seen := make(map[string]bool, len(targets))
 	for _, s := range targets {
 		name := s.Target.Name()
 		if name == "" {
-			return nil, errors.New("a push target has no name: give it one, its cursor is stored under it")
+			return nil, errors.New("a push target has no name: its cursor is stored under the name; set one")
 		}
 		if seen[name] {
-			return nil, fmt.Errorf("two push targets are named %q: give one another name", name)
+			return nil, fmt.Errorf("two push targets are named %q: rename one", name)
 		}
 		seen[name] = true
 		if err := s.setDefaults(); err != nil {
@@ -104,7 +103,7 @@ func NewRelay(outbox Outbox, targets []TargetSettings, log *slog.Logger) (*Relay
 
 func (s *TargetSettings) setDefaults() error {
 	if s.BatchCount < 0 || s.BatchBytes < 0 || s.BatchAge < 0 || s.CheckpointEvery < 0 || s.CheckpointAge < 0 {
-		return errors.New("batch and checkpoint limits are 0 (the default) or more")
+		return errors.New("batch and checkpoint limits must be 0 (the default) or more")
 	}
 	orDefault(&s.BatchCount, DefaultBatchCount)
 	orDefault(&s.BatchBytes, DefaultBatchBytes)
@@ -120,17 +119,16 @@ func orDefault[T int | time.Duration](v *T, d T) {
 	}
 }
 
-// Run relays until ctx ends; then it makes safe what was pushed, where the
-// target still answers, closes the targets and returns. It may be called once.
-// The end of ctx is not an error; one that is returned comes from opening the outbox
-// or closing a target. Failures of targets are retried, logged and in Status.
+// Run relays until ctx ends. Then it makes pushed entries safe if the target still responds, closes the targets and
+// returns. It must be called only once. The end of ctx is not an error; Run returns errors of opening the outbox and of
+// closing a target. Failures of targets are retried, logged and in Status.
 func (r *Relay) Run(ctx context.Context) (err error) {
 	r.mu.Lock()
 	again := r.started
 	r.started = true
 	r.mu.Unlock()
 	if again {
-		return errors.New("the relay was run before")
+		return errors.New("the relay already ran")
 	}
 	defer close(r.done)
 	defer func() { err = errors.Join(err, r.closeTargets()) }()
@@ -172,7 +170,7 @@ func (r *Relay) spread(ctx context.Context) {
 	}
 }
 
-// wakeAll makes every delivery look at the outbox again. r.mu is held.
+// wakeAll makes every delivery look at the outbox again. The caller holds r.mu.
 func (r *Relay) wakeAll() {
 	for _, d := range r.deliveries {
 		d.looks++
@@ -208,10 +206,9 @@ func (r *Relay) Urge() (done func()) {
 	}
 }
 
-// Drained blocks until every target has all orders of the outbox safely, at a
-// moment when nothing does. While it waits, batches and checkpoints do not wait
-// for their age. A target that is down keeps it waiting until ctx ends. It
-// returns ErrStopped if Run returns first. Any number of callers may wait.
+// Drained blocks until every target has stored all orders of the outbox safely. While it waits, batches and checkpoints
+// do not wait for their age. A target that is down keeps it waiting until ctx ends. It returns ErrStopped if Run
+// returns first. Any number of callers may wait.
 func (r *Relay) Drained(ctx context.Context) error {
 	defer r.Urge()()
 	for {
@@ -236,7 +233,7 @@ func (r *Relay) allIdle() bool {
 	return !slices.ContainsFunc(r.deliveries, func(d *delivery) bool { return !d.idle })
 }
 
-// Status is a snapshot of all targets, in the order of NewRelay.
+// Status returns a snapshot of all targets, in the order of NewRelay.
 func (r *Relay) Status() []TargetStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // Each relay of Relays runs in a goroutine, which Remove and Run wait for. Relays.mu guards which there are. The
 // channels of Turns have as many places as requests may be under way.
 
-// Turns bound how many requests to each target are under way at once, of several relays that feed it.
+// Turns limits the number of concurrent requests to each target by the relays that feed it.
 type Turns struct {
 	most int
 
@@ -49,7 +49,7 @@ func (t *Turns) begin(ctx context.Context, target string) (end func(), err error
 // Sharing makes the relay wait for its turn before each request to a target. It must be called before Run.
 func (r *Relay) Sharing(t *Turns) { r.turns = t }
 
-// Relays are the relays of the outboxes of a crawl's parts, which come and go. To its callers it is one relay.
+// Relays contains the relays of a crawl's parts, which come and go. For its callers it is a single relay.
 type Relays struct {
 	log *slog.Logger
 
@@ -61,23 +61,23 @@ type Relays struct {
 	gone    totals // of relays that were removed
 }
 
-// running is a relay at work.
+// running is a running relay.
 type running struct {
 	*Relay
 	stop  context.CancelFunc
 	ended chan struct{}
-	err   error  // once ended is closed
+	err   error  // valid once ended is closed
 	calm  func() // ends the effect of Urge; nil without one
 }
 
-// NewRelays makes an empty set of relays.
+// NewRelays returns an empty set of relays.
 func NewRelays(log *slog.Logger) *Relays {
 	return &Relays{log: log, running: map[int]*running{}, changed: make(chan struct{})}
 }
 
-var errRelay = errors.New("the relay is there already, or none may be added any more")
+var errRelay = errors.New("the relay exists already, or no more can be added")
 
-// Add starts a relay, under a number that is free.
+// Add starts a relay under an unused number.
 func (r *Relays) Add(number int, relay *Relay) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *Relays) Add(number int, relay *Relay) error {
 	go func() {
 		defer close(n.ended)
 		if n.err = relay.Run(ctx); n.err != nil {
-			r.log.Error("nothing is pushed out of a part", "part", number, "error", n.err)
+			r.log.Error("cannot push the documents of a part", "part", number, "error", n.err)
 		}
 	}()
 	return nil
@@ -120,7 +120,7 @@ func (r *Relays) Remove(number int) error {
 	return n.err
 }
 
-// change wakes the callers that wait for a relay to come or go. The mutex is held.
+// change wakes the callers that wait for a relay to come or go. The caller holds the mutex.
 func (r *Relays) change() {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -144,7 +144,7 @@ func (r *Relays) Run(ctx context.Context) error {
 	return err
 }
 
-// Urge is Relay.Urge for all, also those that come meanwhile.
+// Urge is Relay.Urge for all relays, including those added later.
 func (r *Relays) Urge() (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +166,7 @@ func (r *Relays) Urge() (done func()) {
 	}
 }
 
-// Drained is Relay.Drained for all that are there at the moment when nothing waits.
+// Drained is Relay.Drained for all relays that exist when no order waits.
 func (r *Relays) Drained(ctx context.Context) error {
 	defer r.Urge()()
 	for {
@@ -200,7 +200,7 @@ func (r *Relays) present() (all []*running, changed chan struct{}) {
 	return all, r.changed
 }
 
-// idle reports whether nothing waits in any, and none has come or gone.
+// idle reports whether no relay has waiting orders, and none was added or removed.
 func (r *Relays) idle(changed chan struct{}) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -246,7 +246,7 @@ func (r *Relays) totals() totals {
 	return sum
 }
 
-// totals are the relays' results by target, in the order of first use.
+// totals contains the relays' results by target, in the order of first use.
 type totals struct{ list []total }
 
 type total struct {

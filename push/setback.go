@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// refuse keeps an entry as a dead letter. One that narrow made a deletion of is kept as
-// the document that it was: a retry reaches all targets, and each narrows it again.
+// refuse stores an entry as a dead letter. An entry that narrow turned into a deletion is stored as the original
+// document: a retry reaches all targets, and each narrows it again.
 func (d *delivery) refuse(ctx context.Context, r Refusal) error {
 	i := slices.IndexFunc(d.batch, func(e Entry) bool { return e.Seq == r.Seq })
 	if i < 0 {
-		return fmt.Errorf("the target refused entry %d, which it was not given", r.Seq)
+		return fmt.Errorf("the target refused entry %d, which was not sent to it", r.Seq)
 	}
 	e := d.batch[i]
 	if o, ok := d.moved[e.Seq]; ok {
@@ -25,15 +25,14 @@ func (d *delivery) refuse(ctx context.Context, r Refusal) error {
 
 func (d *delivery) bury(ctx context.Context, e Entry, words string) error {
 	if err := d.relay.outbox.Bury(ctx, d.name, e, words, time.Now()); err != nil {
-		return fmt.Errorf("keeping the order for %s as a dead letter: %w", e.URL, err)
+		return fmt.Errorf("storing the order for %s as a dead letter: %w", e.URL, err)
 	}
 	d.relay.log.Warn("an entry of the outbox becomes a dead letter", "target", d.name, "op", e.Op.String(), "url", e.URL, "seq", e.Seq,
 		"bytes", len(e.Body), "words", words)
 	return nil
 }
 
-// fail notes a failure and returns how long to wait: 1 s doubling to 60 s, up to half of it
-// by chance.
+// fail records a failure and returns how long to wait: 1 s doubling to 60 s, up to half of it by chance.
 func (d *delivery) fail(err error) time.Duration {
 	d.failures++
 	d.times.failures.Add(1)
@@ -55,7 +54,7 @@ func (d *delivery) fail(err error) time.Duration {
 			s.Rewinds++
 		}
 	})
-	d.relay.log.Warn("push failed; trying again", "target", d.name, "error", err, "failures", d.failures, "in", pause)
+	d.relay.log.Warn("push failed; retrying", "target", d.name, "error", err, "failures", d.failures, "in", pause)
 	return pause
 }
 
@@ -68,7 +67,7 @@ func (d *delivery) recover() {
 	d.report(func(s *TargetStatus) { s.DownSince = time.Time{} })
 }
 
-// report brings the status up to date.
+// report updates the status.
 func (d *delivery) report(change func(*TargetStatus)) {
 	d.relay.mu.Lock()
 	defer d.relay.mu.Unlock()

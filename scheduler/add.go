@@ -26,8 +26,7 @@ func linkPlaces(links []Link) []Place {
 	return places
 }
 
-// Add stores links that no page named, such as roots, as Store.Add does. It returns how many URLs were new or
-// re-queued.
+// Add stores links that no page named, such as roots, as Store.Add does. It returns the number of new or requeued URLs.
 func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, error) {
 	lost := f.foundNow(links)
 	places, n, err := f.store.Add(ctx, links, requeue)
@@ -44,8 +43,8 @@ func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, er
 	return n, err
 }
 
-// foundNow fills in what the store does not know of links: when they were found and, for items that leave a target, the
-// edit. It returns the hosts of those items, with their origins.
+// foundNow completes links: it sets the time when they were found and, for items that leave a target, the edit. It
+// returns the hosts of those items, with their origins.
 func (f *Frontier) foundNow(links []Link) (lost map[weburl.HostKey]string) {
 	now := time.Now().Truncate(time.Second)
 	for i := range links {
@@ -121,7 +120,7 @@ func (f *Frontier) dueBy(t time.Time) {
 	f.wakeBy(max(f.instant(t), 1))
 }
 
-// LookForDue makes Run look for due URLs at once. Callers use it after they stored some.
+// LookForDue makes Run look for due URLs at once. Callers use it after they stored due URLs.
 func (f *Frontier) LookForDue() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,7 +131,7 @@ func (f *Frontier) LookForDue() {
 // is not fetched. A Store that adds the link stores the item in the same step, whether or not the URL is new.
 type Item struct {
 	Document
-	// At is when the feed was read, RulesVersion the rules that it was read with.
+	// At is the time when the feed was read, RulesVersion the rules that it was read with.
 	At           time.Time
 	RulesVersion uint64
 	// Always pushes the item even if it equals the last pushed version.
@@ -143,8 +142,7 @@ type Item struct {
 }
 
 // ReviseItem returns the revision of a stored URL when a link to it brings an item: the feed's document, or nil if the
-// stored one is the same. A URL that is known as a page stays a page, and a URL that waits for a fetch is judged after
-// it.
+// stored one is the same. A URL known as a page remains a page, and a URL that waits for a fetch is judged afterwards.
 func ReviseItem(rec *Record, l *Link) *Revision {
 	i := l.Item
 	same := rec.Indexed && rec.Hash == i.Hash && rec.PushedSource == i.Source

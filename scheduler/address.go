@@ -36,7 +36,7 @@ func (f *Frontier) Address(l *Lease, addr netip.Addr) bool {
 	return false
 }
 
-// bind returns the entry of an address and makes the host belong to it alone.
+// bind returns the entry of an address and binds the host to it, releasing an earlier binding.
 func (f *Frontier) bind(h *host, addr netip.Addr) *address {
 	if a := h.live.address; a != nil && a.addr == addr {
 		return a

@@ -14,7 +14,7 @@ import (
 // part, or everything if the store is not divided. The Frontier's mutex guards all shares.
 
 // ErrNotHere is returned by a Parted store, and by a Frontier on one, for a part that it does not hold.
-var ErrNotHere = errors.New("the part is not here")
+var ErrNotHere = errors.New("the part is not on this node")
 
 // Parted is a Store that holds some parts of a crawl, each with everything that is known of its hosts. Parts come and
 // go. Values of OfPart belong to the parts: SetValue returns ErrNotHere for one that is gone.
@@ -38,7 +38,7 @@ type share struct {
 	inFlight  int
 	leaving   bool          // its URLs are no longer handed out
 	gone      bool          // forgotten; leases of it may remain
-	empty     chan struct{} // closed when nothing of it is in flight; nil if nobody waits
+	empty     chan struct{} // closed when none of its URLs is in flight; nil if no caller waits
 }
 
 // begin sets the time at which the rests are read. The mutex is held.
@@ -83,7 +83,7 @@ func (f *Frontier) placeAgain(ctx context.Context) {
 		return
 	}
 	if err := f.readPlaces(ctx); err != nil && ctx.Err() == nil {
-		f.log.Error("cannot read where work waits", "error", err)
+		f.log.Error("cannot read the hosts with pending work", "error", err)
 		f.mu.Lock()
 		f.unplaced = true // Run tries again when it next has work
 		f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *Frontier) begun() {
 // overlap.
 func (f *Frontier) Adopt(ctx context.Context, number int) error {
 	if f.parted == nil {
-		return fmt.Errorf("part %d: the store has none", number)
+		return fmt.Errorf("part %d: the store has no parts", number)
 	}
 	clean, err := f.parted.LeftCleanly(number)
 	if err != nil {
@@ -111,7 +111,7 @@ func (f *Frontier) Adopt(ctx context.Context, number int) error {
 	}
 	stored, err := f.storedRests(ctx, restsOf(number))
 	if err != nil {
-		return fmt.Errorf("reading which hosts must rest: %w", err)
+		return fmt.Errorf("reading the resting hosts: %w", err)
 	}
 	f.mu.Lock()
 	if f.shares[number] != nil {
@@ -171,7 +171,7 @@ func (f *Frontier) Release(ctx context.Context, number int) error {
 	return err
 }
 
-// leaves wakes Release if nothing of its share is in flight. landed and Release call it.
+// leaves wakes Release if no URL of its share is in flight. landed and Release call it.
 func (f *Frontier) leaves(s *share) {
 	if s.empty != nil && s.inFlight == 0 {
 		close(s.empty)

@@ -10,9 +10,9 @@ import (
 )
 
 // errEnded reports a bug in the caller.
-var errEnded = errors.New("the lease was ended before")
+var errEnded = errors.New("the lease has already ended")
 
-// ending is what the end of a lease must store besides its outcome.
+// ending contains what the end of a lease must store in addition to its outcome.
 type ending struct {
 	host  *HostState // nil if nothing has changed
 	gate  int64      // stored with host
@@ -94,7 +94,7 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, why Reas
 	return await(func(settled func(error)) { f.commit(ctx, l, &c, e, f.thenTold(l, &c, NotCounted, settled)) })
 }
 
-// thenTold returns settled, preceded by the bookkeeping for the response.
+// thenTold returns a function that does the bookkeeping for the response and then calls settled.
 func (f *Frontier) thenTold(l *Lease, c *Completion, told Response, settled func(error)) func(error) {
 	return func(err error) {
 		if err == nil {
@@ -104,7 +104,7 @@ func (f *Frontier) thenTold(l *Lease, c *Completion, told Response, settled func
 	}
 }
 
-// waits returns the completion of a URL without news: its record stays as it is.
+// waits returns the completion of a URL without a result: its record does not change.
 func waits(l *Lease, until time.Time, why Reason, words string) Completion {
 	c := Completion{Next: l.Record}
 	c.Next.State, c.Next.NextAt = Timed, until
@@ -165,7 +165,7 @@ func (f *Frontier) visited(h *host, t *Throttle, requests int) {
 	f.restAddress(h, now+restAfter(f.set.pause(t), requests))
 }
 
-// requestsPerPause is how many requests of one page cost the host one pause.
+// requestsPerPause is the number of requests of one page for which the host rests one pause.
 const requestsPerPause = 4
 
 func restAfter(pause time.Duration, requests int) int64 {
@@ -181,7 +181,7 @@ func (f *Frontier) endRequest(l *Lease) {
 	f.place(h, false)
 }
 
-// ending gathers what the commit needs of the host and the queue.
+// ending collects the state of the host and the queue that the commit needs.
 func (f *Frontier) ending(l *Lease) ending {
 	e := ending{floor: l.queue.floor(l)}
 	e.host, e.gate = f.changedState(l.queue.host, l.Record.Origin)
@@ -235,10 +235,10 @@ func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) er
 			f.dueBy(c.Next.NextAt)
 		}
 	case errors.Is(err, ErrNotFound):
-		f.log.Info("a URL was removed or re-queued while it was fetched", "url", l.Record.URL)
+		f.log.Info("a URL was removed or requeued while it was being fetched", "url", l.Record.URL)
 		err = nil
 	case h.share.gone: // the URL is still queued, wherever its part is now
-		f.log.Debug("a page was not completed: its part was released", "url", l.Record.URL, "error", err)
+		f.log.Debug("a page was not completed; its part was released", "url", l.Record.URL, "error", err)
 		places, err = nil, nil
 	case errors.Is(err, ErrChanged): // judged again by the stored record
 		f.unread(l, true)
@@ -261,7 +261,7 @@ func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) er
 	return err
 }
 
-// stored records that the store now knows this state of a host.
+// stored records that the store now has this state of a host.
 func (f *Frontier) stored(h *host, e ending) {
 	if e.host == nil {
 		return

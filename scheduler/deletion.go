@@ -85,11 +85,11 @@ type StoredDeletion struct {
 type Deletions struct {
 	// Off carries out each loss at once, as the Exalead manual describes.
 	Off bool
-	// Rest is how long after it was first seen a loss must be seen again if few of the host's documents are lost.
-	// Confirm is the same for some of them, Hold for most.
+	// Rest is the time after the first observation at which a loss must be seen again if few of the host's documents are
+	// lost. Confirm is the same for some of them, Hold for most.
 	Rest, Confirm, Hold time.Duration
-	// Gone is how long a host must have given no good response before all its losses are carried out. It replaces Hold
-	// for a loss that is not explicit.
+	// Gone is the time for which a host must have given no good response before all its losses are carried out. It
+	// replaces Hold for a loss that is not explicit.
 	Gone time.Duration
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Fate is what became of a URL: whether it is in the index, and if not, for which kind of reason.
+// Fate is the final state of a URL: whether it is in the index, and if not, the kind of reason.
 type Fate uint8
 
 // The fates, in the order of reports.

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// bufferedMax is about how many URLs are kept in memory, batch how many of a queue are read at once. With 16, the fixed
-// cost of a read is a quarter of the cost of its URLs.
+// bufferedMax is the approximate number of URLs kept in memory, batch the number read at once from a queue. With 16,
+// the fixed cost of a read is a quarter of the cost of its URLs.
 const (
 	bufferedMax = 16 << 10
 	batch       = 64
 	smallBatch  = 16
 )
 
-// batchFor returns how many URLs to read at once while so many are buffered: fewer if many hosts share the space.
+// batchFor returns the number of URLs to read at once when buffered are in memory: fewer if many hosts share the space.
 func batchFor(buffered int) int {
 	switch {
 	case buffered > bufferedMax:
@@ -26,7 +26,7 @@ func batchFor(buffered int) int {
 	return batch
 }
 
-// want is what a picked queue must read.
+// want describes the read that a picked queue needs.
 type want struct {
 	place Place
 	after uint64
@@ -35,7 +35,7 @@ type want struct {
 	check *Lease // check whether this URL still waits, in place of reading more
 }
 
-// filled holds what was read for a queue.
+// filled contains the result of reading a queue.
 type filled struct {
 	host HostState
 	urls []WaitingURL // up to one more than requested
@@ -44,8 +44,8 @@ type filled struct {
 	record Record
 }
 
-// fill reads what a picked queue needs, without holding the mutex, and makes a lease of its first URL. It returns nil
-// if the queue turns out to be empty or the host to be closed.
+// fill reads URLs for a picked queue, without holding the mutex, and leases the first one. It returns nil if the queue
+// turns out to be empty or the host to be closed.
 func (f *Frontier) fill(ctx context.Context, p pick) (*Lease, error) {
 	q := p.queue
 	f.mu.Lock()
@@ -115,7 +115,7 @@ func (f *Frontier) checked(q *queue, l *Lease, got *filled) {
 	}
 }
 
-// accept moves what was read into the queue's buffer.
+// accept moves the result of a read to the queue's buffer.
 func (f *Frontier) accept(q *queue, w want, urls []WaitingURL) {
 	r := q.reading
 	q.more = len(urls) > w.n || q.news

@@ -21,7 +21,7 @@ import (
 // ErrStopped is returned by Next after Stop.
 var ErrStopped = errors.New("the frontier is stopped")
 
-// errorPause is how long work rests after the store failed on it.
+// errorPause is the pause of a host or of due URLs after an error of the store.
 const errorPause = 5 * time.Second
 
 // Lease is a URL that may be fetched now. Its holder ends it with exactly one call of Complete, GiveBack or Wait, and
@@ -107,7 +107,7 @@ type Frontier struct {
 	dueAt           time.Time // when the first timed URL is due, zero if unknown
 }
 
-// New returns a Frontier on a store. It reads nothing before Run.
+// New returns a Frontier on a store. It does not read the store before Run.
 func New(store Store, s Settings, log *slog.Logger) *Frontier {
 	f := &Frontier{
 		owner: noOwner{}, texts: texts{}, ill: illHosts{},
@@ -168,7 +168,7 @@ type pick struct {
 	queue *queue
 	ready uint8 // bit set of the ready sources
 	wait  chan struct{}
-	none  bool // nothing to do, and the caller does not wait
+	none  bool // no work, and the caller does not wait
 }
 
 // choose reserves a connection of the host to visit next.
@@ -218,7 +218,7 @@ func (f *Frontier) isBlocked(q *queue) bool {
 	return q.blocked
 }
 
-// pickable returns the set of sources with ready work. It is empty until Run knows which hosts must rest.
+// pickable returns the set of sources with ready work. It is empty until Run has read which hosts must rest.
 func (f *Frontier) pickable() uint8 {
 	if !f.gated || f.paused || f.now() < f.own.notBefore {
 		return 0

@@ -342,7 +342,7 @@ func TestApplyWeights(t *testing.T) {
 		defer f.end()
 		f.add(storetest.Link("http://a.test/", scheduler.Follow))
 		f.none(time.Hour)
-		if s := f.Snapshot(); s.Idle != "the sources with work are switched off" || s.Hosts != 1 {
+		if s := f.Snapshot(); s.Idle != "the fifos with work have weight 0" || s.Hosts != 1 {
 			t.Errorf("Snapshot = %+v", s)
 		}
 		if err := f.Drained(t.Context()); err != nil {

@@ -30,7 +30,7 @@ const (
 	closings     = iota
 )
 
-// String returns the word for it in all output.
+// String returns its name in all output.
 func (r Closing) String() string {
 	words := [...]string{"throttle", "crawl-delay", "back-off", "retry-after", "hours", "address", "asked for", "store error"}
 	if int(r) >= len(words) {
@@ -179,7 +179,7 @@ func (f *Frontier) rest(stored []byte, of *share) {
 	}
 }
 
-// saveGates stores the gates that the next run would otherwise not know: the time, and each host with its own.
+// saveGates stores the gates that the next run would otherwise lose: the time, and each host with a separate gate.
 func (f *Frontier) saveGates(ctx context.Context, of *share, name ValueName) error {
 	f.mu.Lock()
 	now := f.now()
@@ -196,7 +196,7 @@ func (f *Frontier) saveGates(ctx context.Context, of *share, name ValueName) err
 	}
 	f.mu.Unlock()
 	if err := f.store.SetValue(ctx, name, b); err != nil {
-		return fmt.Errorf("storing which hosts must rest: %w", err)
+		return fmt.Errorf("storing the resting hosts: %w", err)
 	}
 	return nil
 }

@@ -131,10 +131,10 @@ func (f *Frontier) noteIll(h *host, origin string) {
 	}
 	if h.live.health.ill {
 		f.ill[h.key] = IllHost{h.key, origin, h.live.health.since.UTC(), h.share}
-		f.log.Warn("a host is ill: its documents turn bad, so none of them is deleted or replaced", "host", origin)
+		f.log.Warn("a host is ill because most of its documents fail; none of them is deleted or replaced", "host", origin)
 	} else {
 		delete(f.ill, h.key)
-		f.log.Info("a host that was ill is well again", "host", origin)
+		f.log.Info("an ill host has recovered", "host", origin)
 	}
 	f.owner.HealthChanged(h.key, origin)
 }
@@ -154,7 +154,7 @@ func (f *Frontier) IsIll(ctx context.Context, k weburl.HostKey) (bool, error) {
 // illNamed is the most hosts that Ill returns.
 const illNamed = 1000
 
-// IllHost is a host whose documents turn bad: none of them is deleted or replaced.
+// IllHost is a host whose documents mostly fail: none of them is deleted or replaced.
 type IllHost struct {
 	Host   weburl.HostKey `json:"-"`
 	Origin string         `json:"host"`

@@ -18,13 +18,13 @@ type HostInfo struct {
 	Waiting [Sources]uint64 // URLs by source, those in flight included
 	// InFlight counts its leases without a stored outcome.
 	InFlight int
-	// Until is when it may be visited next, zero if now; Closing is the reason why not earlier.
+	// Until is the time when it may be visited next, zero if now; Closing is the reason why not earlier.
 	Until   time.Time
 	Closing Closing
 	// The rest is set for hosts with URLs in memory or in flight.
 	Delay, Backoff time.Duration
 	Errors         int        // failures in a row
-	Ill            bool       // its documents turn bad: none is deleted or replaced
+	Ill            bool       // its documents mostly fail: none is deleted or replaced
 	Address        netip.Addr // with Settings.PerAddress
 }
 
@@ -122,7 +122,7 @@ func (f *Frontier) restLongest(n int) []weburl.HostKey {
 	return best.hosts()
 }
 
-// fillIn adds to each info what memory and the store hold.
+// fillIn adds the state in memory and in the store to each info.
 func (f *Frontier) fillIn(ctx context.Context, infos map[weburl.HostKey]*HostInfo) error {
 	for _, info := range infos {
 		for s := range info.Waiting {
@@ -151,7 +151,7 @@ func (f *Frontier) fillIn(ctx context.Context, infos map[weburl.HostKey]*HostInf
 	return nil
 }
 
-// describe adds what memory holds of a host.
+// describe adds the state of a host in memory.
 func (f *Frontier) describe(info *HostInfo) {
 	h := f.hosts[info.Host]
 	if h == nil {

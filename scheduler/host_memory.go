@@ -7,8 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// host is the entry in memory of a host with work or with a closed gate. A million of them may be resident, so it holds
-// only what a pick needs; live holds the rest. The Frontier's mutex guards it.
+// host is the entry in memory of a host with work or with a closed gate. A million of them may be resident, so it
+// contains only what a pick needs; live contains the rest. The Frontier's mutex guards it.
 type host struct {
 	key    weburl.HostKey
 	gate   int64  // no request before, in the Frontier's time (Frontier.now)
@@ -23,7 +23,7 @@ type host struct {
 	counted bool // counted in Frontier.working
 }
 
-// standing is the list of the Frontier in which a host stands.
+// standing is the list of the Frontier that contains a host.
 type standing uint8
 
 const (
@@ -60,10 +60,10 @@ type live struct {
 	health  health
 
 	stored     HostState // without NextAt
-	storedGate int64     // the gate that the store knows, 0 if none
+	storedGate int64     // the gate in the store, 0 if none
 
 	address *address // the address that it is bound to, nil if none
-	waits   bool     // whether it stands in address.waiting
+	waits   bool     // whether it is in address.waiting
 	whole   int      // index of the first Throttle of the whole host, from wholeOf
 	wholeOf *Settings
 }
@@ -75,7 +75,7 @@ type queue struct {
 	prev, next *queue // in its source's list of ready queues
 	reading    *reading
 	source     Source
-	more       bool // the store may hold URLs behind reading.after
+	more       bool // the store may contain URLs after reading.after
 	news       bool // work was announced during the read
 	filling    bool
 	// blocked is set while the first URL is in flight from another queue of the host.
@@ -167,7 +167,7 @@ func (h *host) workingIn(weights *[Sources]int) bool {
 	return false
 }
 
-// visit returns the live part and makes it if needed.
+// visit returns the live part, which it creates if needed.
 func (h *host) visit() *live {
 	if h.live == nil {
 		h.live = &live{whole: -1}
@@ -187,8 +187,8 @@ func (h *host) pause(s *Settings, t *Throttle) (time.Duration, Closing) {
 	return pause, why
 }
 
-// limit returns how many requests may run at once at the host, counting one that t, if any, matches. If a pause is set,
-// the limit is one.
+// limit returns the number of concurrent requests allowed to the host, counting one that t, if any, matches. If a pause
+// is set, the limit is one.
 func (h *host) limit(s *Settings, t *Throttle) int {
 	pause, _ := h.pause(s, t)
 	switch {

@@ -140,7 +140,7 @@ func (f *Frontier) tidy(h *host) {
 	}
 }
 
-// quiet reports whether nothing of a host is in flight, in memory or being read.
+// quiet reports whether no URL of a host is in flight, in memory or being read.
 func (h *host) quiet() bool {
 	if h.live.requests > 0 || len(h.live.flying) > 0 {
 		return false
@@ -153,7 +153,7 @@ func (h *host) quiet() bool {
 	return true
 }
 
-// entry returns a host's entry and makes it if needed; nil if the host's part is not adopted.
+// entry returns a host's entry, which it creates if needed; nil if the host's part is not adopted.
 func (f *Frontier) entry(key weburl.HostKey) *host {
 	if h := f.hosts[key]; h != nil {
 		return h

@@ -39,8 +39,8 @@ func (f *Frontier) judge(h *host, r *Result) {
 	}
 }
 
-// Delay sets the Crawl-delay of a host, from robots.txt, 0 if it has none: its pause is at least d, the present one
-// included. Call it with each lease, before the page is requested. It returns false if d has not passed since the last
+// Delay sets the Crawl-delay of a host, from robots.txt, or 0 for none: its pause, including the current one, is at
+// least d. Call it with each lease, before the page is requested. It returns false if d has not passed since the last
 // request: give the lease back then.
 func (f *Frontier) Delay(key weburl.HostKey, d time.Duration) bool {
 	f.mu.Lock()
@@ -86,7 +86,7 @@ func (f *Frontier) learn(h *host, s HostState) {
 	}
 }
 
-// state returns what the store must hold of the host, except for its gate.
+// state returns the state that the store must have of the host, except for its gate.
 func (l *live) state() HostState {
 	return HostState{
 		Backoff: l.backoff, Errors: l.errors, Delay: l.delay,
@@ -95,7 +95,7 @@ func (l *live) state() HostState {
 	}
 }
 
-// known reports whether the store knows all of the host, except for its gate.
+// known reports whether the store has the host's current state, except for its gate.
 func (l *live) known() bool {
 	if !l.loaded {
 		return true
@@ -105,8 +105,8 @@ func (l *live) known() bool {
 	return l.state() == s
 }
 
-// changedState returns what a completion must store of the host: nil if the store knows it, and if the next run, even
-// after a crash, would let the host rest as long without it. It also returns the gate that is stored.
+// changedState returns the host's state that a completion must store, or nil if the store already has it and the next
+// run, even after a crash, would let the host rest equally long without it. It also returns the gate that is stored.
 func (f *Frontier) changedState(h *host, origin string) (*HostState, int64) {
 	covered, _ := h.pause(f.set, f.set.wholeThrottle(h))
 	gate := h.lasting()

@@ -22,8 +22,8 @@ func askAfter(visits uint8, d *Deletions) time.Duration {
 	return d.Confirm
 }
 
-// lose returns the order to delete a URL's document. It is pending, and the document counts as indexed: next keeps what
-// old says of it, and a possible mishap of the site does not count as a change of the page. If losses are not
+// lose returns the order to delete a URL's document. It is pending, and the document counts as indexed: next keeps
+// old's state of it, and a possible failure of the site does not count as a change of the page. If losses are not
 // confirmed, the document leaves at once. next.Reason is the reason; reason is its text for people and the target.
 // Forget is as in Completion. lose returns no order if a pending loss for the operator's rules stays: see staysLost.
 func lose(next, old *Record, edit uint64, reason string, set *Settings, now time.Time) (o *Order, forget bool) {
@@ -73,7 +73,7 @@ func explicit(n *Record) bool {
 	return n.Reason != ReasonRenamed && (n.Reason.Asks() || n.Reason.Operators() || n.Reason == ReasonMoved)
 }
 
-// isPermanent reports whether a status moves a page for good (RFC 9110, 15.4.2 and 15.4.9).
+// isPermanent reports whether a status means a permanent redirect (RFC 9110, 15.4.2 and 15.4.9).
 func isPermanent(status int) bool {
 	return status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
 }
@@ -96,7 +96,7 @@ func keepPending(next, old *Record, set *Settings, now time.Time) {
 	}
 }
 
-// keep copies what old says of its document to next.
+// keep copies the document's fields from old to next.
 func keep(next, old *Record) {
 	next.Indexed, next.PushedSource = true, old.PushedSource
 	next.ETag, next.LastModified, next.Date, next.History = old.ETag, old.LastModified, old.Date, old.History
@@ -153,7 +153,8 @@ const (
 	lostFirst = time.Hour
 	lostNext  = 4 * time.Hour
 	lostThird = 24 * time.Hour
-	// lostDaily is about how many of a host's losses are visited each day, for lostFor after they were carried out.
+	// lostDaily is the approximate number of a host's losses that are visited each day, for lostFor after they were
+	// carried out.
 	lostDaily = 9
 	lostFor   = 30 * 24 * time.Hour
 )
@@ -175,7 +176,7 @@ func lostPause(at, now time.Time, lost uint64, set *Settings) time.Duration {
 }
 
 // leave updates a record when its document's deletion was sent. A URL that is gone stays known and is visited at
-// growing intervals, and at once when a page links to it again. leave reports whether the record is to be forgotten
+// growing intervals, and at once when a page links to it again. leave reports whether the record must be forgotten
 // instead.
 func leave(next *Record, set *Settings, now time.Time) (forget bool) {
 	next.Indexed, next.Hash, next.PushedSource, next.LossPending = false, [16]byte{}, "", false

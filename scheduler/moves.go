@@ -35,7 +35,7 @@ func (n *Record) keepMove(old *Record, text string) {
 
 // movingTo returns the text for a move to a source. Equal sources have equal texts.
 func movingTo(source string) string {
-	return fmt.Sprintf("its source is to be %q, and a target that has it does not take that", source)
+	return fmt.Sprintf("its new source is %q, which a target that has it does not accept", source)
 }
 
 // SourceOf returns the source under which to push a document now if the rules give it this source, and its
@@ -76,7 +76,7 @@ func (v *Revision) letGo(d *StoredDeletion) {
 // listsName names the value that holds the lists to read again in full: a JSON list of URLs.
 var listsName = CrawlValue("scheduler.moves.lists")
 
-const listsWhat = "which lists are to be read again"
+const listsWhat = "the lists to read again"
 
 // NoteLists stores the lists of documents that leave a target, before their losses are carried out. ReadLists queues
 // them. Call the two from one goroutine at a time.

@@ -88,8 +88,8 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 	return j.c
 }
 
-// still keeps two states that a failed visit does not end: that a document was lost before it was sent, until it is
-// sent or goes, and that a loss for the operator's rules is pending.
+// still keeps two states that a failed visit does not end: a document that was lost before it was sent, until it is
+// sent or deleted, and a pending loss for the operator's rules.
 func (j *judgement) still() {
 	n, old := &j.c.Next, j.old
 	switch {
@@ -194,8 +194,8 @@ const (
 )
 
 // final handles an error that is not retried soon. The document goes; the record stays and is visited ever less often,
-// so that a page that returns is found even if no page with a link to it changes. Roots stay whatever their response
-// is, since they are the operator's own links. (Exalead CloudView forgets at once: forgetDeleted.)
+// so that a page that returns is found even if no page with a link to it changes. Roots stay regardless of their
+// response, since they are the operator's own links. (Exalead CloudView forgets at once: forgetDeleted.)
 func (j *judgement) final() {
 	n, old := &j.c.Next, j.old
 	j.remove(j.failure())

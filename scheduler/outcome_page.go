@@ -36,9 +36,9 @@ func (j *judgement) target(t Link) Link {
 	return t
 }
 
-// unchanged handles a 304: nothing is pushed and no link is new. A page that redirects by a meta refresh still does. If
-// a loss of the document is pending, the 304 shows that the document is the same again, since the request carried its
-// validators.
+// unchanged handles a 304: no document is pushed and no link is new. A page that redirects by a meta refresh still
+// does. If a loss of the document is pending, the 304 shows that the document is the same again, since the request
+// carried its validators.
 func (j *judgement) unchanged() {
 	switch n := &j.c.Next; {
 	case j.old.Indexed:

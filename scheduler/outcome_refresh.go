@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// compareDocument compares a page's document with the page's last state, where that is known: not after exclusions and
-// errors that deleted the document. Where rules or the push source differ, the change may be the operator's and does
-// not count.
+// compareDocument compares a page's document with the page's last state, if known; it is unknown after exclusions and
+// errors that deleted the document. If rules or the push source differ, the operator may have caused the change, and it
+// does not count.
 func (j *judgement) compareDocument(d *Document) {
 	old := j.old
 	known := old.Hash != [16]byte{}

@@ -7,8 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
-// Reason is why a URL is not in the index, why its document is to leave it, or what was wrong with its last response.
-// Code decides by it; the text beside it (Record.LastError) is for people and may change at any time. Numbers are
+// Reason is the reason why a URL is not in the index, why its document leaves it, or why its last response was bad.
+// Code decides by it; the accompanying text (Record.LastError) is for display and may change at any time. Numbers are
 // stored: a new reason goes to the end, and no number is reused.
 type Reason uint8
 
@@ -84,7 +84,7 @@ const (
 	reasonsEnd
 )
 
-// reasonKind is what follows from a reason.
+// reasonKind is the consequence of a reason.
 type reasonKind uint8
 
 const (
@@ -202,8 +202,8 @@ func ReasonWords() []string {
 // caused them.
 func (r Reason) Operators() bool { return r.row().kind == byOperator }
 
-// Asks reports whether the page or its site explicitly asks for the document to go. Such a response is believed when it
-// is given twice.
+// Asks reports whether the page or its site explicitly asks for the document to go. Such a response takes effect when
+// it is given twice.
 func (r Reason) Asks() bool { return r.row().kind == itAsks }
 
 // Waits reports whether the reason is that a URL could not be requested yet.

@@ -10,7 +10,7 @@ const (
 	// fadeChecks is the number of comparisons after which the sums are halved, so that old observations count for
 	// little and a page that becomes quiet or busy is noticed.
 	fadeChecks = 16
-	// dateGrain is how much older than the response a Last-Modified or lastmod must be to be believed: younger ones
+	// dateGrain is the minimum age of a Last-Modified or lastmod, relative to the response, to be credible: younger ones
 	// come from programs that stamp each response.
 	dateGrain = time.Minute
 )
@@ -36,8 +36,8 @@ func (h History) observed(since, quiet time.Duration, changed bool) History {
 	return h
 }
 
-// faded halves the sums. Changes are rounded down, which keeps the estimate, since
-// the prior's half comes on top, and busy time goes with them.
+// faded halves the sums. Changes are rounded down, and the busy time with them; the estimate stays, because the prior's
+// half is added.
 func (h History) faded() History {
 	if h.Changes > 0 {
 		h.Busy = h.Busy / time.Duration(h.Changes) * time.Duration(h.Changes/2)
@@ -54,9 +54,8 @@ func added(a, b time.Duration) time.Duration {
 	return a + b
 }
 
-// The prior: a Gamma distribution of the rate, as if priorChanges had been seen in
-// priorTime, or in the max age if that is shorter. It decides alone while a page
-// was never compared, and weighs less with each comparison.
+// The prior: a Gamma distribution of the rate, as if priorChanges had been seen in priorTime, or in the max age if that
+// is shorter. It alone decides until a page has been compared, and weighs less with each comparison.
 const (
 	priorChanges = 0.5
 	priorTime    = 5 * 24 * time.Hour
@@ -130,8 +129,8 @@ func gammaQuantile(y float64) float64 {
 	return x
 }
 
-// lateness returns how late a page is visited after its due time, because its host or the whole crawl had too much to
-// do. Retries and refreshes by an operator do not count.
+// lateness returns the delay of a visit after its due time that a backlog of the host or the whole crawl caused.
+// Retries and refreshes by an operator do not count.
 func lateness(old *Record, now time.Time) time.Duration {
 	if old.CheckedAt.IsZero() || old.Class != OK && old.Class != Redirect {
 		return 0

@@ -7,11 +7,11 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Retimed gives a stored URL the time that the present settings imply. It returns false, and the record as it was, if
-// nothing changes. A URL that rests becomes due if it is to be refreshed; one that is due too late becomes due sooner;
-// one that is no longer refreshed rests. since is when the settings came into force: the new times are spread evenly
-// over the age from then on, by key, so that a second call changes nothing. URLs that wait, that are retried after
-// temporary errors, or that are visited to confirm a loss keep their times.
+// Retimed gives a stored URL the time that the present settings imply. It returns false, and the unchanged record, if
+// nothing changes. A URL at rest becomes due if it must be refreshed; one that is due too late becomes due sooner; one
+// that is no longer refreshed rests. since is the time when the settings came into force: the new times are spread
+// evenly over the age from then on, by key, so that a second call changes nothing. URLs that wait, that are retried
+// after temporary errors, or that are visited to confirm a loss keep their times.
 func Retimed(rec Record, k weburl.Key, set *Settings, since time.Time) (Record, bool) {
 	if rec.State == Waiting || rec.Errors > 0 || rec.Kind == KindItem || rec.LossPending && !rec.Reason.Operators() {
 		return rec, false
@@ -107,7 +107,7 @@ func Sooner(rec Record, k weburl.Key, set *Settings, since time.Time) (Record, b
 }
 
 // Hinted makes a timed URL due that, by a sitemap's lastmod, has changed since it was last fetched: at once, but not
-// before MinAge has passed. It returns false, and the record as it was, if the lastmod is old or not credible (in the
+// before MinAge has passed. It returns false, and the unchanged record, if the lastmod is old or not credible (in the
 // future, or the time at which the sitemap was generated), if hints are off, and for URLs that wait for another reason:
 // never fetched, retried after errors, or excluded. It stores nothing; Frontier.Revise does.
 func Hinted(rec Record, lastmod time.Time, set *Settings, now time.Time) (Record, bool) {

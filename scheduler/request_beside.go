@@ -37,7 +37,7 @@ func (f *Frontier) Beside(key weburl.HostKey) (end func(), until time.Time, ok b
 	}, time.Time{}, true
 }
 
-// RestsUntil returns until when a host must not be contacted, a past time if it may be now.
+// RestsUntil returns the time until which a host must not be contacted, a past time if it may be contacted now.
 func (f *Frontier) RestsUntil(key weburl.HostKey) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/sketch"
 )
 
-// Exclusion is why a URL that was taken is not crawled, or its page not indexed.
+// Exclusion is the reason why a URL that was taken is not crawled, or its page not indexed.
 type Exclusion struct {
 	Status int // 760 or 761 for rules and crawl space, else 0
 	Reason Reason
@@ -17,7 +17,7 @@ type Exclusion struct {
 	MovedTo string
 }
 
-// Result is a worker's finding for a lease. The Frontier alone decides what follows from it.
+// Result is a worker's finding for a lease. Only the Frontier decides its consequences.
 type Result struct {
 	// Excluded is set if rules, robots.txt or crawl space forbid the URL: it was not fetched.
 	Excluded *Exclusion
@@ -25,11 +25,11 @@ type Result struct {
 	Fault  fault.Fault
 	Status int
 	Words  string
-	// Reason is why the page has no document, or what is wrong with the response beyond Fault and Status (a log-in
-	// page, a document that cannot be read).
+	// Reason is the reason why the page has no document, or a fault of the response in addition to Fault and Status (a
+	// log-in page, a document that cannot be read).
 	Reason Reason
-	// RetryAfter is the server's, from now; 0 if there was none. HasRetryAfter is set if the header was present and
-	// valid (a 503 without it is permanent).
+	// RetryAfter is the delay that the server sent; 0 if there was none. HasRetryAfter is set if the header was present
+	// and valid (a 503 without it is permanent).
 	RetryAfter    time.Duration
 	HasRetryAfter bool
 	// Conditional is set if the request carried validators.
@@ -37,10 +37,10 @@ type Result struct {
 	// Validators and dates of a 200.
 	ETag, LastModified, Date string
 
-	// LoginPage is set if a log-in page was returned in place of the page, LoginForm if the page asks for a password.
+	// LoginPage is set if a log-in page was returned in place of the page, LoginForm if the page has a password field.
 	LoginPage, LoginForm bool
 
-	// MediaType is that of a 200's body, without parameters.
+	// MediaType is the type of a 200's body, without parameters.
 	MediaType string
 
 	// Redirect is the target of a 3xx or a meta refresh, already judged, with the shift of its source unless a rule
@@ -60,7 +60,7 @@ type Result struct {
 
 	// Links are the links of the page to follow, judged, without duplicates.
 	Links []Link
-	// LinksHash, if not zero, is the hash of all links, where Links is only a part of them.
+	// LinksHash, if not zero, is the hash of all links, if Links contains only some of them.
 	LinksHash [16]byte
 	// Document is the page for the index, nil if it has none (not indexed, empty, error). NoDocument is the reason, for
 	// a 200.
@@ -92,7 +92,7 @@ type Document struct {
 	// MovesTo, if not nil, is the source that would take the document off a target (Settings.Leaves). Source is still
 	// the one that it was pushed under.
 	MovesTo *string
-	// Sketch is that of the text; Reading is a fingerprint of the settings that decide what text a page has.
+	// Sketch is that of the text; Reading is a fingerprint of the settings that affect the text of a page.
 	Sketch  sketch.Sketch
 	Reading uint16
 	// Given is a hash of the metas that rules and roots give the document, 0 for none.
@@ -105,7 +105,7 @@ func (n *Record) holds(d *Document) {
 	n.LostAt, n.Before = time.Time{}, noSketch
 }
 
-// Became is what followed from the result of a lease.
+// Became describes the consequences of a lease's result.
 type Became struct {
 	Class     Class
 	Reason    Reason
@@ -114,10 +114,10 @@ type Became struct {
 	Deleted   bool // its deletion is sent
 	Pending   bool // a loss of the document or its text is pending
 	Indexed   bool // the target has a document of the URL, or will have
-	Forgotten bool // nothing of the URL is stored
+	Forgotten bool // the URL has no stored state
 }
 
-// Became returns what followed. It is set once Complete has returned, and is for the holder of the lease.
+// Became returns the consequences. They are set once Complete has returned; only the holder of the lease may call it.
 func (l *Lease) Became() Became { return l.became }
 
 func became(old *Record, c *Completion) Became {

@@ -51,7 +51,7 @@ func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl
 	return n, err
 }
 
-// reviser is one call of Revise. The store calls it from a goroutine of its own.
+// reviser is one call of Revise. The store calls it from a separate goroutine.
 type reviser struct {
 	set  *Settings
 	edit uint64
@@ -90,7 +90,7 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 	return v
 }
 
-// lose makes the order for a document that is to leave the index, or a target.
+// lose returns the order for a document that must leave the index or a target.
 func (r *reviser) lose(v *Revision, old *Record, change *Change) {
 	if change.MovesTo != nil {
 		v.Order = moving(&v.Next, old, *change.MovesTo, r.edit, r.set, time.Now())

@@ -15,14 +15,14 @@ const (
 )
 
 // Run reads the places with work, then opens gates and moves due URLs until ctx ends, which is not an error. End it
-// after the last lease has ended: what it stores at its end keeps the next run polite.
+// after the last lease has ended, because the state that it stores then keeps the next run polite.
 func (f *Frontier) Run(ctx context.Context) error {
 	// Load everything even if ctx has already ended, since save replaces it.
 	if err := f.load(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	if err := f.readPlaces(ctx); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("reading what waits to be crawled: %w", err)
+		return fmt.Errorf("reading the URLs to be crawled: %w", err)
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -73,7 +73,7 @@ func (f *Frontier) moveDue(ctx context.Context) {
 			if ctx.Err() == nil {
 				f.log.Error("cannot move due URLs", "pause", errorPause, "error", err)
 				if err := f.readPlaces(ctx); err != nil {
-					f.log.Error("cannot read where work waits", "error", err)
+					f.log.Error("cannot read the hosts with pending work", "error", err)
 				}
 			}
 		}
@@ -88,7 +88,7 @@ func (f *Frontier) moveDue(ctx context.Context) {
 	}
 }
 
-// sleep returns how long Run may sleep; false if it may wait for a kick.
+// sleep returns the time that Run may sleep, or false if it can wait for a kick.
 func (f *Frontier) sleep() (time.Duration, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,19 +107,19 @@ func (f *Frontier) sleep() (time.Duration, bool) {
 	return min(time.Duration(at-f.now()), lookAgain), true
 }
 
-// load reads what the last run saved, before the first pick.
+// load reads the state that the last run saved, before the first pick.
 func (f *Frontier) load(ctx context.Context) error {
 	if f.parted != nil {
 		f.begun()
 		return nil
 	}
 	if err := f.loadGates(ctx); err != nil {
-		return fmt.Errorf("reading which hosts must rest: %w", err)
+		return fmt.Errorf("reading the resting hosts: %w", err)
 	}
 	return nil
 }
 
-// save stores what the next run would otherwise not know.
+// save stores the state that the next run would otherwise lose.
 func (f *Frontier) save(ctx context.Context) error {
 	if f.parted != nil {
 		return f.saveShares(ctx)
@@ -128,7 +128,7 @@ func (f *Frontier) save(ctx context.Context) error {
 }
 
 // Drained blocks until no URL waits and none is in flight. It ignores sources of weight 0, retries and refreshes that
-// are due later, and the URLs of hosts that failed too often in a row or ask for a pause of more than leftAfter. It
+// are due later, and the URLs of hosts that failed too often in a row or request a pause of more than leftAfter. It
 // returns ctx's error or the store's.
 func (f *Frontier) Drained(ctx context.Context) error {
 	for {
@@ -144,7 +144,7 @@ func (f *Frontier) Drained(ctx context.Context) error {
 		}
 		if idle {
 			if silent.hosts > 0 {
-				f.log.Warn("hosts do not answer, or ask for a long pause: their URLs wait for another run", "hosts", silent.hosts, "urls", silent.urls)
+				f.log.Warn("hosts do not respond, or request a long pause; their URLs wait for another run", "hosts", silent.hosts, "urls", silent.urls)
 			}
 			return nil
 		}

@@ -41,7 +41,7 @@ func (s *Settings) Timing() string {
 	return b.String()
 }
 
-// Refreshes reports whether good pages, at least those of a section, are fetched again after some time.
+// Refreshes reports whether good pages, or at least those of a section, are refetched after some time.
 func (s *Settings) Refreshes() bool {
 	if s.Ages() {
 		return true

@@ -57,17 +57,17 @@ type Settings struct {
 	TemporaryErrorMin  time.Duration
 	// ErrorRefresh is the time after which a remembered error is retried.
 	ErrorRefresh time.Duration
-	// ForgetDeleted forgets a URL when its document is deleted for an error, as the Exalead
-	// manual says: only a link that is found later makes it known again. Roots stay.
+	// ForgetDeleted forgets a URL when its document is deleted for an error, as the Exalead manual specifies: only a later
+	// link adds it again. Roots stay.
 	ForgetDeleted bool
 
 	// SmartRefresh makes documents due again between MinAge and MaxAge. Without it they rest until they are re-queued.
 	SmartRefresh   bool
 	MinAge, MaxAge time.Duration
-	// MinimumAged makes every document due again after a fixed age, the form of
-	// the Smartsite provider; 0 is off. SmartRefresh wins over it.
+	// MinimumAged makes every document due again after a fixed age, the form of the Smartsite provider; 0 is off.
+	// SmartRefresh takes precedence.
 	MinimumAged time.Duration
-	// Sections have ages of their own. The first one that matches a URL counts.
+	// Sections have separate ages. The first one that matches a URL applies.
 	Sections []Section
 	// SitemapHints lets a sitemap's lastmod make a URL due (Hinted).
 	SitemapHints bool
@@ -87,7 +87,7 @@ type Settings struct {
 	// LeavesTarget reports whether a document leaves a target when its source changes from the first to the second;
 	// nil: never. Such moves count as losses.
 	LeavesTarget func(from, to string) bool
-	// DeletionBody makes the body of a deletion order. It is called concurrently. If nil, orders have no body.
+	// DeletionBody returns the body of a deletion order. It is called concurrently. If nil, orders have no body.
 	DeletionBody func(url, reason string, at time.Time) []byte
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// Idle is why no URL can be given out, a word that stays the same between versions.
+// Idle is the reason why no URL can be given out, a word that stays the same between versions.
 type Idle string
 
 // The reasons, in the order in which they are checked.
@@ -86,13 +86,13 @@ func (f *Frontier) idle() (Idle, string) {
 	case !f.started:
 		return IdleStarting, "starting"
 	case f.own.notBefore > f.now():
-		return IdleClosed, fmt.Sprintf("all hosts rest until %s: the last run may have visited them just before", clock.Stamp(f.time(f.own.notBefore)))
+		return IdleClosed, fmt.Sprintf("all hosts rest until %s: the last run may have just visited them", clock.Stamp(f.time(f.own.notBefore)))
 	case f.ready != 0:
-		return IdleOff, "the sources with work are switched off"
+		return IdleOff, "the fifos with work have weight 0"
 	case f.working == 0 && f.inFlight > 0:
-		return IdleFetching, "all that waits is being fetched"
+		return IdleFetching, "all pending URLs are being fetched"
 	case f.working == 0:
-		return IdleDone, "nothing waits"
+		return IdleDone, "no URL is pending"
 	case len(f.closed) > 0:
 		return IdleClosed, fmt.Sprintf("all hosts with work rest, the first until %s", clock.Stamp(f.nextOpening()))
 	default:

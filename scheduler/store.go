@@ -13,7 +13,7 @@ var (
 	ErrNotFound = errors.New("URL is not known")
 	ErrLocked   = errors.New("the store is in use by another process")
 	ErrDamaged  = errors.New("the store is damaged")
-	ErrFormat   = errors.New("the store has a format that this version does not know")
+	ErrFormat   = errors.New("this version does not support the format of the store")
 	ErrClosed   = errors.New("the store is closed")
 	ErrFull     = errors.New("the disk is nearly full")
 	// ErrChanged is returned for a completion whose URL was changed in the meantime, unknown to it: nothing is stored,
@@ -89,8 +89,8 @@ type Completion struct {
 	Host *HostState
 	// Notes are stored in the same step.
 	Notes []Note
-	// Outlinks selects what happens to the stored links of the page. Gone, if not nil, is what remains of a URL that is
-	// forgotten (joined with what remained before: Gone.After). Both are for reports: a Store may keep neither.
+	// Outlinks selects what happens to the stored links of the page. Gone, if not nil, is the trace of a forgotten URL
+	// (joined with an earlier trace: Gone.After). Both are for reports: a Store may keep neither.
 	Outlinks Outlinks
 	Gone     *Gone
 }
@@ -137,7 +137,7 @@ type Revision struct {
 	Move DeletionMove
 }
 
-// DeletionMove is what happens to a pending loss.
+// DeletionMove describes what happens to a pending loss.
 type DeletionMove uint8
 
 // The moves.

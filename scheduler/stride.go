@@ -6,16 +6,13 @@ import "math/bits"
 // below the smallest weight.
 const creditUnit = 1 << 20
 
-// stride shares picks among the sources in proportion to their weights: with
-// each pick every ready source earns its weight, the richest is picked and pays
-// what all of them earned together. The credits of a fixed set of sources so add
-// up to a constant, integers without rounding, and each source stays within two
-// picks of its share for ever.
+// stride shares picks among the sources in proportion to their weights: with each pick every ready source earns its
+// weight, the richest is picked and pays what all of them earned together. So the credits of a fixed set of sources add
+// up to a constant, in integers without rounding, and each source always stays within two picks of its share.
 //
-// A source that is not ready neither earns nor pays. When the set of ready
-// sources changes, credits are rescaled so that they mean the same number of
-// picks as before: a source that fell one pick behind among heavy ones is then
-// one pick behind among light ones, not thousands.
+// A source that is not ready neither earns nor pays. When the set of ready sources changes, credits are rescaled so
+// that they mean the same number of picks as before: a source that fell one pick behind among heavy ones is then one
+// pick behind among light ones, not thousands.
 type stride struct {
 	weight [Sources]int64
 	credit [Sources]int64

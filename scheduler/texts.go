@@ -21,13 +21,13 @@ const (
 	othersAlike    = 2
 	// sharedTarget is the number of documents that redirect to one place from which on that is a bad response.
 	sharedTarget = 3
-	// templateAge is how long the template of a host's documents is valid.
+	// templateAge is the time for which the template of a host's documents is valid.
 	templateAge = 10 * time.Minute
 	// textHosts is the number of hosts whose texts are kept in memory: 3 KB each.
 	textHosts = 1000
 )
 
-// hostTexts holds what the last responses of a host returned in place of its documents.
+// hostTexts holds the texts that a host last returned in place of its documents.
 type hostTexts struct {
 	responses []newText // the newest last
 	targets   []target  // of the documents that redirected, the newest last
@@ -67,8 +67,9 @@ func (t texts) host(k weburl.HostKey) *hostTexts {
 	return h
 }
 
-// responded records the response for a document with the record old, and its new text if is. It returns how similar
-// that is to the text in the index, and whether it is a look-alike. template is that of the host's documents.
+// responded records the response for a document with the record old, with its new text if is. It returns how similar
+// the new text is to the text in the index, and whether it is a look-alike. template is the template of the host's
+// documents.
 func (t texts) responded(
 	old *Record, k weburl.Key, text sketch.Sketch, is bool, template *sketch.Template,
 ) (alike float64, lookAlike bool) {

@@ -19,7 +19,7 @@ type Throttle struct {
 	// Pause is the time after the end of such a request, if HasPause is set.
 	Pause    time.Duration
 	HasPause bool
-	// Connections is how many such requests may run at once at a host without a pause; 0: not set.
+	// Connections is the maximum number of such requests that run at once at a host without a pause; 0: not set.
 	Connections int
 	// Hours are the times of day at which such requests may be made; none: all.
 	Hours []Hours

@@ -62,8 +62,8 @@ func (p LinkPrints) All() iter.Seq[LinkPrint] {
 	}
 }
 
-// Gone is what remains of a URL that was forgotten after an error. A store keeps it for GoneFor, for reports; it does
-// not make the URL known.
+// Gone is the trace of a URL that was forgotten after an error. A store keeps it for GoneFor, for reports; it does not
+// make the URL known.
 type Gone struct {
 	URL      string
 	At       time.Time // when it was forgotten
@@ -81,11 +81,11 @@ type Gone struct {
 	Source  string
 }
 
-// GoneFor is how long a store keeps a Gone.
+// GoneFor is the time for which a store keeps a Gone.
 const GoneFor = 366 * 24 * time.Hour
 
-// After joins g with what remained of the same URL before: found again through a link, and gone again without a good
-// response between.
+// After joins g with the earlier trace of the same URL, which was found again through a link and is gone again without
+// a good response between.
 func (g Gone) After(before Gone) Gone {
 	if !before.At.After(g.GoodAt) {
 		return g

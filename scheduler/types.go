@@ -48,7 +48,7 @@ const (
 	Permanent
 )
 
-// Kind is what a URL is crawled for.
+// Kind is the purpose for which a URL is crawled.
 type Kind uint8
 
 // The kinds. Only pages are found by links of pages; the others come from the configuration or from robots.txt.
@@ -100,8 +100,8 @@ type Record struct {
 	Status       int // HTTP code of the last response; 760, 761; 0 if there was none
 	Errors       int // temporary errors in a row
 	FirstErrorAt time.Time
-	// Reason is why the URL has no document, why that is to go, or what was wrong with the last response; LastError is
-	// the text for people.
+	// Reason is the reason why the URL has no document, why that is to go, or what was wrong with the last response;
+	// LastError is the text for people.
 	Reason    Reason
 	LastError string
 	// Settled is set once a lasting outcome was known (document, redirect, exclusion, remembered error): the next fetch
@@ -112,7 +112,8 @@ type Record struct {
 	LastModified string
 	Date         string        // Date header of the last 200, for If-Modified-Since without validators
 	Interval     time.Duration // present refresh interval, 0 before the first
-	// CheckedAt is when the page was last read and compared with the stored state, History the sum of such comparisons.
+	// CheckedAt is the time when the page was last read and compared with the stored state, History the sum of such
+	// comparisons.
 	CheckedAt time.Time
 	History   History
 	// Indexed is set if the newest order for this URL is a document, sent or waiting in the outbox. Hash is that of the
@@ -127,12 +128,12 @@ type Record struct {
 	// Given is a hash of the metas that the rules and roots gave the document (Document.Given); 0 if none, or if
 	// unknown.
 	Given uint32
-	// Lively counts the losses of the text in a row that were carried out, up to livelyAfter.
+	// Lively counts the consecutive losses of the text that were carried out, up to livelyAfter.
 	Lively uint8
 	// LossPending is set while a loss of the document or its text is pending: Indexed stays set.
 	LossPending bool
-	// LostAt is when a loss removed the document or replaced its text; zero if neither happened or the document is
-	// back. Before is the text before that, zero if the document left.
+	// LostAt is the time when a loss removed the document or replaced its text; zero if neither happened or the document
+	// is back. Before is the text before that, zero if the document left.
 	LostAt time.Time
 	Before sketch.Sketch
 	// Misses counts the visits in a row that gave a permanent error, or that saw the pending loss, up to 255.
@@ -157,14 +158,15 @@ type Record struct {
 	UnavailableAt time.Time
 	// Signature is a fingerprint of the page's text, as it was last read, from which its distance to others is computed
 	// (crawl/copies/near), in at most MaxSignature bytes; "" if the text is too short, or copies were not searched for.
-	// Overlap is how much of its text a page of ReasonNearCopy shares with its original, in percent.
+	// Overlap is the share of its text that a page of ReasonNearCopy shares with its original, in percent.
 	Signature string
 	Overlap   uint8
 
 	// The rest is for reports. Times are in whole seconds.
 	//
 	// FoundAt is when the URL became known, ClassAt when it got its class, and Was its class before, ignoring Pending.
-	// ChangedAt is when its document last entered the index (Entered), changed, got another source, or was deleted.
+	// ChangedAt is the time when its document last entered the index (Entered), changed, got another source, or was
+	// deleted.
 	FoundAt, ClassAt, ChangedAt time.Time
 	Entered                     bool
 	Was                         Class

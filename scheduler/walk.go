@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// WalkBatch is how many records Walk passes to fn at once.
+	// WalkBatch is the number of records that Walk passes to fn at once.
 	WalkBatch = 1000
 	// WalkRead is the most records that Walk reads for one batch.
 	WalkRead = 100 * WalkBatch

@@ -269,7 +269,7 @@ func (w *weighing) keepText() {
 	n, o, now := &w.c.Next, w.c.Order, time.Now()
 	loss := NewLoss(!w.lookAlike, now)
 	loss.Hash, loss.Sketch = n.Hash, n.Sketch
-	o.Loss, o.Day, o.Reason, o.Text = &loss, w.set.Deletions.Confirm, ReasonNewText, "its text is another one"
+	o.Loss, o.Day, o.Reason, o.Text = &loss, w.set.Deletions.Confirm, ReasonNewText, "its text has changed"
 	n.Reason, n.LastError = o.Reason, o.Text
 	w.c.CancelDeletion = false
 	keepPending(n, &w.l.Record, w.set, now)
@@ -281,5 +281,5 @@ func (f *Frontier) holdUpdate(l *Lease, c *Completion) {
 	c.Order, c.CancelDeletion = nil, n.Reason != ReasonTarget
 	keep(n, &l.Record)
 	n.State, n.NextAt = Timed, time.Now().Add(updatePause)
-	f.log.Info("a changed document is not pushed yet: its host is ill", "url", l.Record.URL)
+	f.log.Info("not pushing a changed document yet; its host is ill", "url", l.Record.URL)
 }

@@ -115,7 +115,7 @@ func room(buf []byte, n int) []byte {
 	return make([]byte, 0, n+1)
 }
 
-// text is b as the beginning of shared, if that is equal, and else as new memory.
+// text returns b as a string: the beginning of shared if that is equal, otherwise a copy.
 func text(b []byte, shared string) string {
 	if len(b) <= len(shared) && string(b) == shared[:len(b)] {
 		return shared[:len(b)]

@@ -14,8 +14,8 @@ const hostBytes = 2
 
 // Key identifies a canonical URL. It begins with a 16-bit hash of the host, so that the keys of a site sort together
 // and any store can tell from a key where it belongs: scheme, port and a leading "www." do not count for it. The other
-// 112 bits are from the URL's SHA-256, a cryptographic hash because links are hostile: nobody must be able to make
-// a URL that hides another one.
+// 112 bits are from the URL's SHA-256, a cryptographic hash because links are untrusted: it must not be possible to
+// construct a URL that hides another one.
 type Key [16]byte
 
 // Key hashes the canonical form.

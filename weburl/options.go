@@ -24,8 +24,8 @@ type Options struct {
 	DropSessionIDs bool
 	// DropTracking drops the query parameters utm_*, gclid, fbclid, mc_cid and mc_eid.
 	DropTracking bool
-	// SortQuery puts the query's parameters into the order of their names, byte by byte
-	// as written; those of one name keep theirs, as in URLSearchParams.sort (URL standard).
+	// SortQuery puts the query's parameters into the order of their names, byte by byte as written; parameters of the same
+	// name keep their order, as in URLSearchParams.sort (URL standard).
 	SortQuery bool
 }
 
@@ -64,8 +64,7 @@ func (o Options) Apply(u URL) URL {
 	return o.apply(u)
 }
 
-// apply is apart from Apply so that the compiler can put the latter, which is all
-// that most crawls need, where it is called.
+// apply is separate from Apply so that the compiler can inline Apply, which is enough for most crawls.
 func (o Options) apply(u URL) URL {
 	www := 0
 	if o.DropWWW {
@@ -107,7 +106,7 @@ func (u URL) with(cut int, path, query string) URL {
 	return v
 }
 
-// wwwLength is the length of all "www." that go.
+// wwwLength returns the length of all leading "www." that are removed.
 func wwwLength(host string) (n int) {
 	const www = "www."
 	for strings.HasPrefix(host[n:], www) {

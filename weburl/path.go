@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendPath writes the path at s[i] behind the segments that out has from start
-// on, and carries out dot segments (URL standard, "path state"). The end is -1 for what is
-// not ordinary.
+// appendPath writes the path at s[i] behind the segments that out has from start on, and carries out dot segments (URL
+// standard, "path state"). The end is -1 for a path that is not ordinary.
 func appendPath(out []byte, start int, s string, i int) (_ []byte, end int) {
 	if i < len(s) && s[i] == '/' {
 		i++

@@ -37,9 +37,9 @@ func Parse(raw string) (URL, error) {
 	return parseSlow(raw)
 }
 
-// FromCanonical reads a string that String has given, such as a stored URL. It
-// says false if s is not in canonical form, so a damaged one is never taken for
-// another URL. The URL shares the memory of s where the host is an ordinary one.
+// FromCanonical reads a string that String has returned, such as a stored URL. It returns false if s is not in
+// canonical form, so a damaged one is never taken for another URL. The URL shares the memory of s if the host is an
+// ordinary one.
 func FromCanonical(s string) (URL, bool) {
 	u, err := Parse(s)
 	if err != nil || u.s != s {

@@ -15,7 +15,7 @@ type addressRule struct {
 	v4         bool
 }
 
-// bits holds the bits of an address; IPv4 uses the lowest 32.
+// bits contains the bits of an address; IPv4 uses the lowest 32.
 type bits struct{ high, low uint64 }
 
 func bitsOf(a netip.Addr) bits {
@@ -27,8 +27,8 @@ func bitsOf(a netip.Addr) bits {
 	return v
 }
 
-// AddressRules are the address rules of crawl.rules, for the address really
-// dialled. It is immutable and safe for concurrent use; nil has no rules.
+// AddressRules are the address rules of crawl.rules, for the address that is dialled. It is immutable and safe for
+// concurrent use; nil has no rules.
 type AddressRules struct{ rules []addressRule }
 
 // Judge applies the rules to one address; the first match decides. matched reports whether a rule matched, and reason
@@ -53,7 +53,7 @@ func (a *AddressRules) Judge(addr netip.Addr) (allowed, matched bool, reason Rea
 func (p *ruleParser) address(l line, r rule, targets []word) {
 	switch {
 	case len(targets) > 2:
-		p.add(l.number, targets[2].column, "%s is one word too many; an address rule has an address and a netmask", clip(targets[2].text))
+		p.add(l.number, targets[2].column, "unexpected %s; an address rule has an address and a netmask", clip(targets[2].text))
 		return
 	case strings.Contains(targets[0].text, "/"):
 		p.add(l.number, targets[0].column, "%s", noMask(r.allow, targets[0].text))
@@ -96,9 +96,9 @@ func netmask(addr netip.Addr, masks []word) (bits, error) {
 	case addr.Is4In6() && b.high == ^uint64(0) && b.low>>32 == 0xffffffff:
 		return bits{0, b.low & 0xffffffff}, nil
 	case addr.Unmap().Is4():
-		return bits{}, fmt.Errorf("%s is not a netmask of an IPv4 address; write it as in 255.0.0.0", clip(masks[0].text))
+		return bits{}, fmt.Errorf("%s is not an IPv4 netmask; write one such as 255.0.0.0", clip(masks[0].text))
 	default:
-		return bits{}, fmt.Errorf("%s is not a netmask of an IPv6 address; write for example ffff:ffff:: for the first 32 bits", clip(masks[0].text))
+		return bits{}, fmt.Errorf("%s is not an IPv6 netmask; write one such as ffff:ffff:: for the first 32 bits", clip(masks[0].text))
 	}
 }
 
@@ -111,9 +111,9 @@ func parseAddress(s string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(inside)
 	switch {
 	case strings.Contains(s, "*"):
-		return a, fmt.Errorf("%s is not an address; write two rules for every address, with :: :: and 0.0.0.0 0.0.0.0", clip(s))
+		return a, fmt.Errorf("%s is not an address; to match every address, write two rules, with :: :: and 0.0.0.0 0.0.0.0", clip(s))
 	case err != nil || a.Is4() && inside != s:
-		return a, fmt.Errorf("%s is not an address; write it as in 9.0.0.0 or 2001:db8::1, and a host name into a domain rule", clip(s))
+		return a, fmt.Errorf("%s is not an address; write one such as 9.0.0.0 or 2001:db8::1, or a domain rule for a host name", clip(s))
 	case a.Zone() != "":
 		return a, fmt.Errorf("%s has a zone; write %s", clip(s), a.WithZone(""))
 	}
@@ -126,12 +126,12 @@ func noMask(allow bool, target string) string {
 	addr = strings.TrimSuffix(strings.TrimPrefix(addr, "["), "]")
 	p, err := netip.ParsePrefix(addr + "/" + length)
 	if err != nil {
-		return fmt.Sprintf("%s is not an address with a netmask; write it as in 9.0.0.0 255.0.0.0", clip(target))
+		return fmt.Sprintf("%s is not an address with a netmask; write both, as in 9.0.0.0 255.0.0.0", clip(target))
 	}
 	mask := net.IP(net.CIDRMask(p.Bits(), p.Addr().BitLen())).String()
 	action := "forbid"
 	if allow {
 		action = "allow"
 	}
-	return fmt.Sprintf("/%d is no netmask; write: %s address %s %s", p.Bits(), action, addr, mask)
+	return fmt.Sprintf("/%d is not a netmask; write: %s address %s %s", p.Bits(), action, addr, mask)
 }

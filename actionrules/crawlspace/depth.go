@@ -45,7 +45,7 @@ type startGate struct {
 	reason Reason
 }
 
-// newStartGate returns nil if nothing has to match.
+// newStartGate returns nil if no part has to match.
 func newStartGate(m *StartURLMatch, roots []weburl.URL) *startGate {
 	if m == nil || !m.Host && !m.Scheme {
 		return nil

@@ -24,7 +24,7 @@ func (r domainRule) everyDomain() bool {
 // parseDomain reads the target of a domain rule. problem describes the fault and the correction.
 func parseDomain(target string, fold bool) (r domainRule, problem string) {
 	if len(target) > weburl.MaxLength {
-		return r, "the name is longer than any URL"
+		return r, "the host name is longer than the longest URL"
 	}
 	if strings.Contains(target, "/") {
 		_, host, found := strings.Cut(target, "://")
@@ -32,7 +32,7 @@ func parseDomain(target string, fold bool) (r domainRule, problem string) {
 			host = target
 		}
 		host, _, _ = strings.Cut(host, "/")
-		return r, fmt.Sprintf("%s is no host name; write %s, or a prefix rule for a part of the host", clip(target), clip(host))
+		return r, fmt.Sprintf("%s is not a host name; write %s, or a prefix rule for a part of the host", clip(target), clip(host))
 	}
 	host, problem := r.cutPort(target)
 	if problem != "" {
@@ -49,7 +49,7 @@ func parseDomain(target string, fold bool) (r domainRule, problem string) {
 	return r, problem
 }
 
-// cutPort takes the port off the target.
+// cutPort splits the port from the target.
 func (r *domainRule) cutPort(target string) (host, problem string) {
 	colon := strings.LastIndexByte(target, ':')
 	bracket := strings.LastIndexByte(target, ']')
@@ -59,11 +59,11 @@ func (r *domainRule) cutPort(target string) (host, problem string) {
 	}
 	host = target[:colon]
 	if strings.Contains(host, ":") && !ipv6 {
-		return "", fmt.Sprintf("%s is no host name; write an IPv6 host in brackets, as in [2001:db8::1]", clip(target))
+		return "", fmt.Sprintf("%s is not a host name; write an IPv6 host in brackets, as in [2001:db8::1]", clip(target))
 	}
 	n, err := strconv.ParseUint(target[colon+1:], 10, 16)
 	if err != nil || n == 0 {
-		return "", fmt.Sprintf("%s is no port; write 1 to 65535, or nothing for all ports", clip(target[colon+1:]))
+		return "", fmt.Sprintf("%s is not a port; write 1 to 65535, or omit it to match all ports", clip(target[colon+1:]))
 	}
 	r.port = strconv.FormatUint(n, 10)
 	return host, ""
@@ -74,17 +74,17 @@ func (r *domainRule) cutPort(target string) (host, problem string) {
 func ipv6Pattern(host string) (text, problem string) {
 	inside, closed := strings.CutSuffix(host[1:], "]")
 	if !closed || strings.ContainsAny(inside, "[]") {
-		return "", fmt.Sprintf("%s is no IPv6 host; write it as in [2001:db8::1] or [2001:db8::1]:443", clip(host))
+		return "", fmt.Sprintf("%s is not an IPv6 host; write one such as [2001:db8::1] or [2001:db8::1]:443", clip(host))
 	}
 	if strings.Contains(inside, "*") {
 		if strings.Trim(inside, "0123456789abcdefABCDEF:*") != "" {
-			return "", fmt.Sprintf("%s is no IPv6 host; write it as in [2001:db8:*]", clip(host))
+			return "", fmt.Sprintf("%s is not an IPv6 host; write one such as [2001:db8:*]", clip(host))
 		}
 		return wildcards(lower(inside)), ""
 	}
 	u, err := weburl.Parse("http://" + host + "/")
 	if a, bad := netip.ParseAddr(inside); err != nil || bad != nil || !a.Is6() || a.Zone() != "" {
-		return "", fmt.Sprintf("%s is no IPv6 host; write it as in [2001:db8::1], without a zone", clip(host))
+		return "", fmt.Sprintf("%s is not an IPv6 host; write one such as [2001:db8::1], without a zone", clip(host))
 	}
 	return u.Host(), ""
 }
@@ -93,15 +93,15 @@ func ipv6Pattern(host string) (text, problem string) {
 // as URLs spell them, in punycode.
 func hostPattern(host string) (text, problem string) {
 	if host == "" {
-		return "", "the host name is empty; write * for every host"
+		return "", "the host name is empty; write * to match every host"
 	}
 	for _, c := range host {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.ContainsRune("-_.*~", c), c >= 0x80:
 		case c == '?':
-			return "", fmt.Sprintf("%s holds a question mark; the only wildcard is *, for any run of characters", clip(host))
+			return "", fmt.Sprintf("%s contains a question mark; the only wildcard is *, which matches any characters", clip(host))
 		default:
-			return "", fmt.Sprintf("%s is no host name: it holds %q; write a name as in www.example.com or *.example.com", clip(host), c)
+			return "", fmt.Sprintf("%s is not a host name: it contains %q; write a name such as www.example.com or *.example.com", clip(host), c)
 		}
 	}
 	labels := strings.Split(host, ".")
@@ -151,7 +151,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// domainGate asks the domain rules; the first that applies decides.
+// domainGate applies the domain rules; the first match decides.
 type domainGate struct {
 	rules  []domainRule
 	fold   bool
@@ -183,8 +183,8 @@ func (g *domainGate) size() int {
 	return len(g.rules)
 }
 
-// host is the host that rules are compared with: as the link spelled it where
-// that differs in nothing but case, and case counts.
+// host returns the host to compare with the rules. If case matters, that is the host as the link spelled it, provided
+// that only the case differs.
 func (g *domainGate) host(l Link) string {
 	if host := l.URL.Host(); g.fold || len(host) != len(l.Host) || strings.Contains(host, ":") || !strings.EqualFold(host, l.Host) {
 		return host

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// expression is a regular expression, split at its alternatives: plain texts are compared as such, and the others are
+// expression is a regular expression, split at its alternatives: plain texts are compared directly, and the others are
 // tried only if a text that they require occurs. That is many times faster than the whole expression.
 type expression struct {
-	re       *regexp.Regexp // the whole
+	re       *regexp.Regexp // the whole expression
 	inside   *matcher
 	prefixes []string
 	suffixes []string
@@ -17,7 +17,7 @@ type expression struct {
 	rest     *regexp.Regexp // alternatives that need no text; nil without such alternatives
 }
 
-// guarded is an alternative with a text that every match holds.
+// guarded is an alternative with a text that every match contains.
 type guarded struct {
 	need string
 	re   *regexp.Regexp
@@ -58,7 +58,7 @@ func newExpression(re *regexp.Regexp) *expression {
 	return e
 }
 
-// guard adds an alternative with the longest text that it needs, or to rest.
+// guard adds an alternative with the longest text that it requires, or adds it to rest if there is none.
 func (e *expression) guard(a *syntax.Regexp, rest []string) []string {
 	const shortest = 3 // a shorter text is in too many URLs
 	need := ""
@@ -76,8 +76,8 @@ func (e *expression) guard(a *syntax.Regexp, rest []string) []string {
 	return rest
 }
 
-// anchoredLiteral takes an expression apart that is a text, or a text behind ^ or
-// before $. literal is empty for all others.
+// anchoredLiteral splits an expression that consists of a text, possibly after ^ or before $. For all others literal is
+// empty.
 func anchoredLiteral(a *syntax.Regexp) (begin bool, literal string, end bool) {
 	parts := []*syntax.Regexp{a}
 	if a.Op == syntax.OpConcat {

@@ -12,7 +12,7 @@ const DefaultExtensions = "7z, asf, avi, bat, bmp, cmd, com, cpl, css, dll, eot,
 	"js, json, mp3, mp4, mpeg, mpg, msi, msp, ogg, pif, png, ps1, qt, rar, reg, scr, svg, tiff, ttf, vb, vbe, vbs, vob, wav, wmv, " +
 	"woff, woff2, xml, zip"
 
-// longestExtension is the maximum length of an extension in bytes. It makes hostile paths cheap.
+// longestExtension is the maximum length of an extension in bytes. It bounds the cost of hostile paths.
 const longestExtension = 32
 
 // extensionGate refuses URLs whose path names an ignored extension.
@@ -21,7 +21,7 @@ type extensionGate struct {
 	longest int
 }
 
-// newExtensionGate is nil where the gate is off.
+// newExtensionGate returns nil if the gate is off.
 func newExtensionGate(x *Extensions) (*extensionGate, []error) {
 	if x == nil {
 		return nil, nil
@@ -56,15 +56,15 @@ func (g *extensionGate) add(t Text) (errs []error) {
 	return errs
 }
 
-// extensionName brings an extension into the form in which it is compared.
+// extensionName converts an extension to the form used in comparisons.
 func extensionName(s string, at actionrules.Position) (string, error) {
 	name := lower(strings.TrimPrefix(s, "."))
 	bad := strings.ContainsAny(name, "*/?#&;,") || !printable(name)
 	if bad || name == "" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") {
-		return "", fault(at, "%s is no extension; write for example mp4 or .mp4, several separated by , or ;", clip(s))
+		return "", fault(at, "%s is not an extension; write one such as mp4 or .mp4, and separate several with , or ;", clip(s))
 	}
 	if len(name) > longestExtension {
-		return "", fault(at, "the extension %s has more than %d bytes; use an exclude pattern", clip(s), longestExtension)
+		return "", fault(at, "the extension %s is longer than %d bytes; use an exclude pattern", clip(s), longestExtension)
 	}
 	return name, nil
 }
@@ -83,8 +83,7 @@ func hasExtension(path string) bool {
 	return dot >= 0 && dot+1 < len(name)
 }
 
-// judge looks up the text behind each dot of the file name, so that lists may
-// hold tar.gz too.
+// judge looks up the text after each dot of the file name, so that lists can contain tar.gz too.
 func (g *extensionGate) judge(l Link) (Reason, bool) {
 	if l.Exempt {
 		return Reason{Gate: GateExtension}, true
@@ -106,7 +105,7 @@ func (g *extensionGate) judge(l Link) (Reason, bool) {
 	return Reason{Gate: GateExtension}, true
 }
 
-// IgnoresExtension reports whether a page is left out for its extension.
+// IgnoresExtension reports whether a page is excluded for its extension.
 func (s *Space) IgnoresExtension(u weburl.URL) bool {
 	if s.extensions == nil {
 		return false

@@ -41,8 +41,8 @@ func TestExtensionLists(t *testing.T) {
 	if r := mustCompile(t, extensions("one", "two", "one;three")).Judge(to(t, "http://h/a.two")).Reason; r.Line != 2 || r.File != "CrawlConfig.xml" {
 		t.Errorf("%+v", r)
 	}
-	for list, want := range map[string]string{"*.mp4": "is no extension", "a b": "separated by , or ;", "a/b": "no extension", ".": "no extension",
-		"..a": "no extension", "a.": "no extension", "ü": "no extension", strings.Repeat("x", 33): "more than 32 bytes"} {
+	for list, want := range map[string]string{"*.mp4": "is not an extension", "a b": "separate several with , or ;", "a/b": "not an extension", ".": "not an extension",
+		"..a": "not an extension", "a.": "not an extension", "ü": "not an extension", strings.Repeat("x", 33): "longer than 32 bytes"} {
 		if _, errs := Compile(extensions(list, "ok", ""), nil); len(errs) != 1 || !strings.Contains(errs[0].Error(), want) || !strings.HasPrefix(errs[0].Error(), "CrawlConfig.xml:1:5: ") {
 			t.Errorf("%s: %v", list, errs)
 		}
@@ -129,7 +129,7 @@ func TestMIMEModes(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"html", "text/html; charset=utf-8", "*/*", "*", "text/", "/html", "text/h*", "a b/c"} {
-		if _, errs := Compile(Settings{MIME: &MIMETypes{Types: []Text{text(5, bad)}}}, nil); len(errs) != 1 || !strings.Contains(errs[0].Error(), "is no MIME type") {
+		if _, errs := Compile(Settings{MIME: &MIMETypes{Types: []Text{text(5, bad)}}}, nil); len(errs) != 1 || !strings.Contains(errs[0].Error(), "is not a MIME type") {
 			t.Errorf("%s: %v", bad, errs)
 		}
 	}

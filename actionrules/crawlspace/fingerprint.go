@@ -10,10 +10,10 @@ import (
 	"strconv"
 )
 
-// version changes when the same settings begin to mean something else.
+// version changes when the meaning of unchanged settings changes.
 const version = "crawlspace 1"
 
-// digest hashes lists of texts so that no two different ones look alike.
+// digest hashes lists of texts; different lists have different hashes.
 type digest struct{ hash.Hash }
 
 func (d digest) list(name string, texts ...string) {
@@ -43,7 +43,7 @@ func (d digest) patterns(name string, entries []entry) {
 	}
 }
 
-// hash is the fingerprint.
+// hash returns the fingerprint.
 func (s *Space) hash() string {
 	d := digest{sha256.New()}
 	d.list(version, strconv.FormatBool(s.settings.FoldHost))

@@ -35,8 +35,7 @@ type killList struct {
 	patterns patternList
 }
 
-// killList reads both files. URLs are compared as they are known, that is, after
-// the query filter.
+// killList reads both files. URLs are compared in their stored form, that is, after the query filter.
 func (c *compiler) killList() killList {
 	k := killList{exact: map[string]Reason{}, patterns: newPatternList(c.entries(parseList(c.s.settings.KillPatterns, GateKill)))}
 	f := c.s.settings.KillExact
@@ -46,7 +45,7 @@ func (c *compiler) killList() killList {
 	p := faults{file: f.Name}
 	p.readLines(f.Content, func(l line) {
 		if len(l.words) > 1 {
-			p.add(l.number, l.words[1].column, "%s is one word too many; write one URL a line, and %%20 for a blank", clip(l.words[1].text))
+			p.add(l.number, l.words[1].column, "unexpected %s; write one URL per line, and %%20 for a space", clip(l.words[1].text))
 			return
 		}
 		text := l.words[0].text

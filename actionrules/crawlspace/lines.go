@@ -20,7 +20,7 @@ type line struct {
 	words  []word
 }
 
-// text is the line with single blanks.
+// text returns the line with single spaces.
 func (l line) text() string {
 	var b strings.Builder
 	for i, w := range l.words {
@@ -46,9 +46,8 @@ func fault(at actionrules.Position, format string, args ...any) error {
 	return &actionrules.Error{At: at, Rule: -1, Err: fmt.Errorf(format, args...)}
 }
 
-// readLines splits a file into its lines and hands those that are not empty to
-// yield. A comment begins with # at the start of a line or behind a blank. Lines
-// that are not text become faults.
+// readLines splits a file into its lines and passes the non-empty ones to yield. A comment begins with # at the start
+// of a line or behind a blank. Lines that are not text become faults.
 func (f *faults) readLines(content []byte, yield func(line)) {
 	text := strings.TrimPrefix(string(content), "\ufeff")
 	number := 0
@@ -56,7 +55,7 @@ func (f *faults) readLines(content []byte, yield func(line)) {
 		number++
 		raw = strings.TrimRight(raw, "\r\n")
 		if column, what := notText(raw); column > 0 {
-			f.add(number, column, "%s; write the file as UTF-8 text", what)
+			f.add(number, column, "the line contains %s; write the file as UTF-8 text", what)
 			continue
 		}
 		if l := (line{number, words(raw)}); len(l.words) > 0 {
@@ -65,12 +64,12 @@ func (f *faults) readLines(content []byte, yield func(line)) {
 	}
 }
 
-// notText returns the column of the first character that no rule can hold, or 0.
+// notText returns the column of the first character that no rule can contain, or 0; what describes it.
 func notText(s string) (column int, what string) {
 	column = 1
 	for i, r := range s {
 		if _, size := utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && size == 1 {
-			return column, fmt.Sprintf("the byte %#x is not UTF-8", s[i])
+			return column, fmt.Sprintf("the non-UTF-8 byte %#x", s[i])
 		}
 		if r < ' ' && r != '\t' || r == 0x7f {
 			return column, fmt.Sprintf("the control character %q", r)
@@ -104,7 +103,7 @@ func words(s string) []word {
 	return all
 }
 
-// clip quotes a value in an error, cut to a length that a line can bear.
+// clip quotes a value in an error, shortened to fit on a line.
 func clip(s string) string {
 	const most = 100
 	if len(s) <= most {
@@ -117,7 +116,7 @@ func clip(s string) string {
 	return fmt.Sprintf("%q...", s[:cut])
 }
 
-// printable reports whether s is of visible ASCII characters only.
+// printable reports whether s consists only of visible ASCII characters.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }

@@ -15,7 +15,7 @@ const wildcard = 0
 // none exceeds every rule's index.
 const none = math.MaxInt32
 
-// anchoring is where in a text a pattern must match.
+// anchoring defines where in a text a pattern must match.
 type anchoring uint8
 
 const (
@@ -30,10 +30,9 @@ type pattern struct {
 	rule int32
 }
 
-// matcher finds the first rule of a list whose pattern matches a text. All
-// patterns lie in one tree in which they share their beginnings, so that the
-// time depends on the text and on how many patterns it matches in part, not on
-// their number or their order. It is immutable and safe for concurrent use.
+// matcher finds the first rule of a list whose pattern matches a text. All patterns lie in one tree in which they share
+// their beginnings, so the time depends on the text and the number of patterns that it partly matches, not on the total
+// number or order of patterns. It is immutable and safe for concurrent use.
 type matcher struct {
 	nodes   []node // the first is the root
 	firsts  []byte // by node: the first byte of its label
@@ -54,8 +53,7 @@ type node struct {
 	starNumber      int32 // of a wildcard: its number from 1; it has no label
 }
 
-// branch is a node to be built: patterns[low:high] share their first at bytes,
-// and these lead to it.
+// branch is a node to build: patterns[low:high] share their first at bytes, which lead to the node.
 type branch struct{ node, low, high, at int }
 
 // newMatcher builds the tree and sorts patterns. It returns nil without patterns.
@@ -126,7 +124,7 @@ func (m *matcher) grow(patterns []pattern, b branch) (more []branch) {
 	return more
 }
 
-// shared is the literal text that both patterns begin with.
+// shared returns the literal text that both patterns begin with.
 func shared(a, b string) string {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] && a[n] != wildcard {

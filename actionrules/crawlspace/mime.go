@@ -66,7 +66,7 @@ const unknownType = "application/octet-stream"
 // mimeGate judges responses by their type, before the body is read.
 type mimeGate struct {
 	on      bool              // MimeTypes are listed
-	include bool              // they are all that is taken
+	include bool              // only they are accepted
 	listed  map[string]Reason // type/subtype, or type/* for a whole type
 	missing Reason            // reason for a type that is not included
 	// ignored are the types that belong to an ignored extension.
@@ -92,7 +92,7 @@ func newMIMEGate(m *MIMETypes, x *Extensions, ignored *extensionGate) (*mimeGate
 	for _, p := range x.Pairs {
 		mime, err := mimeName(p.Type)
 		if err == nil && strings.HasSuffix(mime, "/*") {
-			err = fault(p.Type.At, "%s is no single type; write for example video/mp4", clip(p.Type.Value))
+			err = fault(p.Type.At, "%s is not a single type; write one such as video/mp4", clip(p.Type.Value))
 		}
 		ext, extErr := extensionName(strings.TrimSpace(p.Extension.Value), p.Extension.At)
 		for _, e := range []error{err, extErr} {
@@ -125,7 +125,7 @@ func (g *mimeGate) list(m *MIMETypes) (errs []error) {
 		g.listed[name] = reasonAt(GateMIME, t.At, name)
 	}
 	if m.Include && len(m.Types) == 0 {
-		errs = append(errs, fault(m.At, "no MIME type is included, so nothing could be crawled; list types, such as text/html"))
+		errs = append(errs, fault(m.At, "no MIME type is included, so nothing would be crawled; list types such as text/html"))
 	}
 	g.on, g.include = len(m.Types) > 0, m.Include
 	g.missing = reasonAt(GateMIME, m.At, "include "+strings.Join(names, ", "))
@@ -138,7 +138,7 @@ func mimeName(t Text) (string, error) {
 	kind, sub, ok := strings.Cut(name, "/")
 	if !ok || kind == "" || sub == "" || strings.ContainsAny(name, ";,\"") || !printable(name) || strings.Contains(kind, "*") ||
 		strings.Contains(sub, "/") || strings.Contains(sub, "*") && sub != "*" {
-		return "", fault(t.At, "%s is no MIME type; write for example video/mp4 or video/*, without parameters", clip(t.Value))
+		return "", fault(t.At, "%s is not a MIME type; write one such as video/mp4 or video/*, without parameters", clip(t.Value))
 	}
 	return name, nil
 }

@@ -14,7 +14,7 @@ type Canonical struct {
 	At actionrules.Position
 }
 
-// names rewrites URLs: first by the options of the canonical form, then by the query filter.
+// names rewrites URLs, first by the options of the canonical form, then by the query filter.
 type names struct {
 	options weburl.Options
 	reason  Reason // of the options
@@ -33,12 +33,12 @@ func newNames(s *Settings) names {
 
 func quoted(on bool) string { return strconv.Quote(strconv.FormatBool(on)) }
 
-// Renames reports whether some URLs are known under another name.
+// Renames reports whether the settings rewrite any URL.
 func (s *Space) Renames() bool { return s.names.options != (weburl.Options{}) || s.names.query != nil }
 
 func (n *names) rewrite(u weburl.URL) weburl.URL { return n.query.rewrite(n.options.Apply(u)) }
 
-// trace returns the answers of the gates that rewrite URLs, which refuse none.
+// trace returns the answers of the gates that rewrite URLs; these never refuse one.
 func (n *names) trace() []GateAnswer {
 	var all []GateAnswer
 	if n.options != (weburl.Options{}) {
@@ -56,7 +56,7 @@ func (s *Settings) Rewriter() func(weburl.URL) weburl.URL {
 	return n.rewrite
 }
 
-// Rewrite returns the URL under which u is known.
+// Rewrite returns the URL under which u is stored.
 func (s *Space) Rewrite(u weburl.URL) weburl.URL { return s.names.rewrite(u) }
 
 // Renamed is the reason for URLs that Rewrite changes.

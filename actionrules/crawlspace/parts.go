@@ -57,7 +57,7 @@ func (s *Space) Parts() []Part {
 	return all
 }
 
-// texts are the entries in an order that does not depend on theirs.
+// texts returns the entries in sorted order.
 func (l *patternList) texts() []string {
 	texts := make([]string, len(l.entries))
 	for i := range l.entries {

@@ -53,7 +53,7 @@ func (l *patternList) first(text string) *entry {
 	return &l.entries[best]
 }
 
-// patternGate refuses URLs that match an entry or, with want, those that match none.
+// patternGate refuses URLs that match an entry or, if want is set, those that match none.
 type patternGate struct {
 	list    patternList
 	want    bool
@@ -91,7 +91,7 @@ func parseValue(t Text, g Gate) ([]entry, []error) {
 	value := strings.TrimSpace(t.Value)
 	if strings.HasPrefix(value, regexpMark) {
 		if strings.Contains(value, ","+regexpMark) {
-			return nil, []error{fault(t.At, "%s has %s twice; write it once, and | between the alternatives", clip(value), regexpMark)}
+			return nil, []error{fault(t.At, "%s contains %s twice; write it once, with | between the alternatives", clip(value), regexpMark)}
 		}
 		e, err := parseEntry(value, reasonAt(g, t.At, value))
 		if err != nil {
@@ -122,12 +122,12 @@ func parseEntry(s string, reason Reason) (entry, error) {
 // spelled returns a substring as canonical URLs spell it, with blanks and non-ASCII characters escaped.
 func spelled(s string) string { return escape(strings.ReplaceAll(s, " ", "%20")) }
 
-// parseTexts reads substrings; empty ones are left out.
+// parseTexts reads substrings and skips empty ones.
 func parseTexts(texts []Text, g Gate) (all []entry, errs []error) {
 	for _, t := range texts {
 		s := strings.TrimSpace(t.Value)
 		if _, what := notText(s); what != "" {
-			errs = append(errs, fault(t.At, "%s holds %s, which no URL does; write it percent-encoded", clip(s), what))
+			errs = append(errs, fault(t.At, "%s contains %s, which never occurs in a URL; percent-encode it", clip(s), what))
 		} else if s != "" {
 			all = append(all, entry{literal: spelled(s), reason: reasonAt(g, t.At, s)})
 		}
@@ -145,7 +145,7 @@ func parseList(f *File, g Gate) ([]entry, []error) {
 	p.readLines(f.Content, func(l line) {
 		text := l.text()
 		if len(l.words) > 1 && !strings.HasPrefix(text, regexpMark) {
-			p.add(l.number, l.words[1].column, "%s holds a blank, which no URL does; write one pattern a line, and %%20 for a blank", clip(text))
+			p.add(l.number, l.words[1].column, "%s contains a space, which never occurs in a URL; write one pattern per line, and %%20 for a space", clip(text))
 			return
 		}
 		e, err := parseEntry(text, Reason{Gate: g, File: f.Name, Line: l.number, Rule: text})

@@ -45,13 +45,13 @@ func TestPatternValues(t *testing.T) {
 func TestMixedValuesAreErrors(t *testing.T) {
 	for value, want := range map[string]string{
 		"/a,regexp:b":        "mixes substrings and regexp:",
-		"regexp:a,regexp:b":  "has regexp: twice; write it once, and | between the alternatives",
+		"regexp:a,regexp:b":  "contains regexp: twice; write it once, with | between the alternatives",
 		"/a, regexp:b,/c":    "mixes substrings and regexp:",
 		"regexp:":            "nothing follows regexp:",
 		"regexp:[":           "the expression is not valid: missing closing ]",
 		" regexp:a{1,2}b(c ": "missing closing )",
-		"a, b\x00c":          `"b\x00c" holds the control character '\x00', which no URL does`,
-		"a\xff":              "holds the byte 0xff is not UTF-8",
+		"a, b\x00c":          `"b\x00c" contains the control character '\x00', which never occurs in a URL`,
+		"a\xff":              "contains the non-UTF-8 byte 0xff",
 	} {
 		for _, s := range []Settings{{Include: text(2, value)}, {Exclude: text(2, value)}} {
 			_, errs := Compile(s, nil)
@@ -110,8 +110,8 @@ func TestKillLists(t *testing.T) {
 		}
 	}
 	for content, want := range map[string]string{
-		"www.h.com/a": `:1:1: "www.h.com/a" has no scheme; write "http://www.h.com/a"`, "http://a b/": `:1:10: "b/" is one word too many`,
-		"ftp://h/": "can match no URL here", "http://a<b/": "write an absolute URL",
+		"www.h.com/a": `:1:1: "www.h.com/a" has no scheme; write "http://www.h.com/a"`, "http://a b/": `:1:10: unexpected "b/"`,
+		"ftp://h/": "cannot match any URL", "http://a<b/": "write an absolute URL",
 	} {
 		if _, errs := Compile(Settings{KillExact: file("kill_exact.cfg", content)}, nil); len(errs) != 1 || !strings.Contains(errs[0].Error(), want) {
 			t.Errorf("%s: %v, want %s", content, errs, want)

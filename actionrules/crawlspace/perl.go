@@ -13,26 +13,26 @@ import (
 // time for some, and a compiled one about a hundred times its length.
 const maxExpression = 1 << 16
 
-// compile compiles an expression in the syntax of Perl 5, as far as RE2 goes.
-// What RE2 lacks is refused by name.
+// compile compiles an expression in the syntax of Perl 5, as far as RE2 supports it. Errors name the constructs that
+// RE2 lacks.
 func compile(expr string) (*expression, error) {
 	switch {
 	case strings.TrimSpace(expr) == "":
 		return nil, fmt.Errorf("nothing follows %s; write an expression, such as %s\\.pdf$", regexpMark, regexpMark)
 	case len(expr) > maxExpression:
-		return nil, fmt.Errorf("an expression has at most %d bytes; write several, or substrings", maxExpression)
+		return nil, fmt.Errorf("the expression is longer than %d bytes; write several, or substrings", maxExpression)
 	}
 	re, err := regexp.Compile(expr)
 	if err == nil {
 		return newExpression(re), nil
 	}
 	if at, name := lacking(expr); name != "" {
-		return nil, fmt.Errorf("character %d of the expression: %s; RE2 does not have it, so write the expression without (https://github.com/google/re2/wiki/Syntax)",
+		return nil, fmt.Errorf("character %d of the expression: %s; RE2 does not support it; write the expression without it (https://github.com/google/re2/wiki/Syntax)",
 			utf8.RuneCountInString(expr[:at])+1, name)
 	}
 	var bad *syntax.Error
 	if errors.As(err, &bad) {
-		return nil, fmt.Errorf("the expression is not valid: %s %s; write a special character with a backslash where it stands for itself", bad.Code, clip(bad.Expr))
+		return nil, fmt.Errorf("the expression is not valid: %s %s; put a backslash before each special character that is meant literally", bad.Code, clip(bad.Expr))
 	}
 	return nil, fmt.Errorf("the expression is not valid: %w", err)
 }
@@ -110,7 +110,7 @@ func lackingGroup(s string) string {
 		{"(?<=", "a look-behind"}, {"(?<!", "a negative look-behind"},
 		{"(?>", "an atomic group"}, {"(?|", "a branch reset"}, {"(?#", "a comment"},
 		{"(?(", "a condition"}, {"(?P=", "a back-reference"}, {"(?P>", "a recursion"}, {"(?R", "a recursion"}, {"(?&", "a recursion"},
-		{"(?{", "embedded code"}, {"(??{", "embedded code"}, {"(*", "a verb"}, {"(?'", "a group named with quotes"}, {"(?^", "the flag reset"},
+		{"(?{", "embedded code"}, {"(??{", "embedded code"}, {"(*", "a verb"}, {"(?'", "a group name in quotes"}, {"(?^", "the flag reset"},
 	} {
 		if strings.HasPrefix(s, g.start) {
 			return g.name + " (" + g.start + ")"

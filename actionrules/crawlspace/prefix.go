@@ -18,9 +18,9 @@ type prefixRule struct {
 func parsePrefix(target string) (text, problem string) {
 	switch {
 	case len(target) > weburl.MaxLength:
-		return "", fmt.Sprintf("the prefix is longer than any URL, which has at most %d bytes", weburl.MaxLength)
+		return "", fmt.Sprintf("the prefix is longer than the longest URL, which has %d bytes", weburl.MaxLength)
 	case strings.Contains(target, "#"):
-		return "", fmt.Sprintf("%s holds #, which no URL here does; leave the fragment out, put a blank before a comment", clip(target))
+		return "", fmt.Sprintf("%s contains #, and crawled URLs have no fragment; remove the fragment, or put a space before a comment", clip(target))
 	case !mayBeURL(target):
 		return "", noScheme(target)
 	}
@@ -35,7 +35,7 @@ func parsePrefix(target string) (text, problem string) {
 	}
 	authority, path := rest[:end], rest[end:]
 	if strings.Contains(authority, "@") {
-		return "", fmt.Sprintf("%s holds a user name, which no URL here does; leave it out", clip(target))
+		return "", fmt.Sprintf("%s contains a user name, and crawled URLs have none; remove it", clip(target))
 	}
 	if strings.HasPrefix(path, "?") {
 		path = "/" + path
@@ -64,14 +64,14 @@ func mayBeURL(target string) bool {
 // noScheme returns the correction for a prefix that no URL begins with.
 func noScheme(target string) string {
 	if strings.Contains(target, "://") {
-		return fmt.Sprintf("%s can match no URL here; a prefix begins with http:// or https://", clip(target))
+		return fmt.Sprintf("%s cannot match any URL; begin the prefix with http:// or https://", clip(target))
 	}
 	return fmt.Sprintf("%s has no scheme; write %s or %s", clip(target),
 		clip("http://"+strings.TrimLeft(target, "/")), clip("https://"+strings.TrimLeft(target, "/")))
 }
 
-// canonicalAuthority spells host and port as canonical URLs do. A host that is
-// not complete, because nothing follows it, stays open.
+// canonicalAuthority spells host and port as canonical URLs do. A host at the end of the prefix may be incomplete and
+// stays open.
 func canonicalAuthority(scheme, authority string, complete bool) (string, string) {
 	if complete && !strings.Contains(authority, "*") {
 		if scheme != "https" { // http, or with a wildcard
@@ -79,7 +79,7 @@ func canonicalAuthority(scheme, authority string, complete bool) (string, string
 		}
 		u, err := weburl.Parse(scheme + "://" + authority + "/")
 		if err != nil {
-			return "", fmt.Sprintf("%s is no host; write it as in http://www.example.com/ or http://[2001:db8::1]:8080/", clip(authority))
+			return "", fmt.Sprintf("%s is not a host; write the prefix as in http://www.example.com/ or http://[2001:db8::1]:8080/", clip(authority))
 		}
 		return strings.TrimPrefix(u.Origin(), u.Scheme()+"://"), ""
 	}
@@ -141,7 +141,7 @@ func lowerByte(c byte) byte {
 	return c
 }
 
-// prefixGate asks the prefix rules; the first that applies decides.
+// prefixGate applies the prefix rules; the first match decides.
 type prefixGate struct {
 	rules   []prefixRule
 	matcher *matcher

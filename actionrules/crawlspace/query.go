@@ -15,7 +15,7 @@ type queryFilter struct {
 	reason Reason
 }
 
-// newQueryFilter reads the list of names; id is always on it.
+// newQueryFilter reads the list of names; id is always included.
 func newQueryFilter(t *Text) *queryFilter {
 	if t == nil {
 		return nil
@@ -29,7 +29,7 @@ func newQueryFilter(t *Text) *queryFilter {
 	return f
 }
 
-// rewrite returns u without the parameters that are not kept; u itself where all are.
+// rewrite returns u without the parameters that the filter drops, or u itself if it drops none.
 func (f *queryFilter) rewrite(u weburl.URL) weburl.URL {
 	query := u.Query()
 	if f == nil || query == "" || f.keepsAll(query) {

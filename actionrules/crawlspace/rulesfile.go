@@ -18,7 +18,7 @@ type ruleParser struct {
 	fold   bool
 }
 
-// parseRules reads the rules with all faults.
+// parseRules reads the rules and reports all faults.
 func parseRules(f File, global, fold bool) (ruleSet, []error) {
 	p := ruleParser{faults: faults{file: f.Name}, global: global, fold: fold}
 	p.readLines(f.Content, p.line)
@@ -28,11 +28,11 @@ func parseRules(f File, global, fold bool) (ruleSet, []error) {
 func (p *ruleParser) line(l line) {
 	action := l.words[0]
 	if action.text != "allow" && action.text != "forbid" {
-		p.add(l.number, action.column, "%s is no action; write allow or forbid, as in: forbid domain *", clip(action.text))
+		p.add(l.number, action.column, "%s is not an action; write allow or forbid, as in: forbid domain *", clip(action.text))
 		return
 	}
 	if len(l.words) == 1 {
-		p.add(l.number, action.column, "%s has no target; write for example: %s domain www.example.com", action.text, action.text)
+		p.add(l.number, action.column, "%s has no target; write a rule such as: %s domain www.example.com", action.text, action.text)
 		return
 	}
 	r := rule{allow: action.text == "allow", reason: Reason{File: p.file, Line: l.number, Rule: l.text()}}
@@ -47,24 +47,24 @@ func (p *ruleParser) line(l line) {
 		return
 	}
 	if len(targets) == 0 {
-		p.add(l.number, kind.column, "%s %s has no target; write for example: %s %s", action.text, kind.text, action.text, sample(kind.text))
+		p.add(l.number, kind.column, "%s %s has no target; write a rule such as: %s %s", action.text, kind.text, action.text, sample(kind.text))
 		return
 	}
 	if p.global && kind.text != "domain" {
-		p.add(l.number, kind.column, "global rules are domain rules only; write this %s rule into crawl.rules", kind.text)
+		p.add(l.number, kind.column, "global rules can only be domain rules; move this %s rule to crawl.rules", kind.text)
 		return
 	}
 	p.target(l, r, kind.text, targets)
 }
 
-// target reads the rest of a line, behind action and type.
+// target reads the rest of a line, after action and type.
 func (p *ruleParser) target(l line, r rule, kind string, targets []word) {
 	if kind == "address" {
 		p.address(l, r, targets)
 		return
 	}
 	if len(targets) > 1 {
-		p.add(l.number, targets[1].column, "%s is one word too many; a rule has one target, a comment begins with #, a blank in a URL is written %%20", clip(targets[1].text))
+		p.add(l.number, targets[1].column, "unexpected %s; a rule has one target; begin a comment with #, and write %%20 for a space in a URL", clip(targets[1].text))
 		return
 	}
 	var problem string
@@ -100,7 +100,7 @@ func notAType(action, text string) string {
 	lower := strings.ToLower(text)
 	for _, kind := range []string{"domain", "prefix", "address"} {
 		if lower == kind || lower == kind+"s" {
-			return clip(text) + " is no type; write " + kind
+			return clip(text) + " is not a type; write " + kind
 		}
 	}
 	host, _, path := strings.Cut(text, "/")
@@ -111,7 +111,7 @@ func notAType(action, text string) string {
 			return clip(text) + " has no type; write: " + action + " domain " + text
 		}
 	}
-	return clip(text) + " is no type; write domain, prefix or address"
+	return clip(text) + " is not a type; write domain, prefix or address"
 }
 
 func sample(kind string) string {

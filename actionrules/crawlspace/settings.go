@@ -29,17 +29,17 @@ type Settings struct {
 	// Include and Exclude are values of Patterns (Funnelback, "Include/exclude
 	// rules"): substrings separated by commas, or regexp: and one expression.
 	Include, Exclude Text
-	// RejectList, KillExact and KillPatterns hold one entry a line.
+	// RejectList, KillExact and KillPatterns contain one entry per line.
 	RejectList, KillExact, KillPatterns *File
 
 	// The fields from here on are those of Smartsite's web crawler.
 
 	StartURLMatch *StartURLMatch
-	// A URL contains one of MustContain, if there are any, and none of MustNotContain.
+	// A URL must contain one of MustContain, if there are any, and none of MustNotContain.
 	MustContain, MustNotContain []Text
 	// QueryFilter lists the query parameters that stay, separated by commas.
 	QueryFilter *Text
-	// Canonical, if not nil, drops more before.
+	// Canonical, if not nil, drops further parts first.
 	Canonical  *Canonical
 	Extensions *Extensions
 	MIME       *MIMETypes
@@ -61,9 +61,8 @@ type StartURLMatch struct {
 	At           actionrules.Position
 }
 
-// Extensions are the ignored file extensions. Lists are separated by commas or
-// semicolons; a leading dot is optional, case is ignored. In force is List, or
-// DefaultExtensions where that is empty, with Extra and Always.
+// Extensions are the ignored file extensions. Lists are separated by commas or semicolons; a leading dot is optional,
+// case is ignored. The gate uses List, or DefaultExtensions if List is empty, with Extra and Always.
 type Extensions struct {
 	List, Extra, Always Text
 	// Pairs map MIME types to extensions, in addition to the usual ones.
@@ -74,8 +73,8 @@ type Extensions struct {
 // Pair maps a MIME type to an extension.
 type Pair struct{ Type, Extension Text }
 
-// MIMETypes are the types that are left out or, with Include, all that are
-// taken. A type is written type/subtype or type/*.
+// MIMETypes are the types to exclude or, with Include, the only ones to accept. A type is written type/subtype or
+// type/*.
 type MIMETypes struct {
 	Include bool
 	Types   []Text

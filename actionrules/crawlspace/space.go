@@ -10,8 +10,8 @@ import (
 
 // gate judges links.
 type gate interface {
-	// judge reports whether the gate lets the link pass, and the rule that decided: the reason
-	// has the gate alone where none did. It allocates nothing.
+	// judge reports whether the gate lets the link pass, and the rule that decided; if no rule did, the reason contains
+	// only the gate. It does not allocate.
 	judge(Link) (Reason, bool)
 }
 
@@ -20,7 +20,7 @@ type gate interface {
 type Space struct {
 	settings Settings
 	names    names
-	gates    []gate // all that are on, in order
+	gates    []gate // the active ones, in order
 	stored   []gate // gates that apply to stored URLs in the background
 
 	before      []gate // the gates in front of the reject list
@@ -115,7 +115,7 @@ func (c *compiler) kinds() {
 	c.errs = append(c.errs, errs...)
 }
 
-// appendGate leaves out a gate that is off.
+// appendGate appends the gate unless it is off.
 func appendGate[T any, P interface {
 	*T
 	gate
@@ -156,13 +156,12 @@ func newRejectGate(entries []entry) *patternGate {
 	return newPatternGate(entries, false, Reason{Gate: GateReject})
 }
 
-// Judge asks all gates, in order, up to the first that refuses. It is for links
-// that were found and for URLs that are taken from their fifo. It allocates
-// only where the URL gets another name.
+// Judge asks all gates, in order, up to the first that refuses. It is for new links and for URLs taken from their fifo.
+// It allocates only if it rewrites the URL.
 func (s *Space) Judge(l Link) Verdict { return s.judge(l, s.gates) }
 
-// JudgeStored is Judge for the background pass over stored URLs after a change
-// of the settings, which leaves the depths out: they count when a URL is taken.
+// JudgeStored is Judge for the background pass over stored URLs after a change of the settings, which skips the depths:
+// they apply when a URL is taken.
 func (s *Space) JudgeStored(l Link) Verdict { return s.judge(l, s.stored) }
 
 func (s *Space) judge(l Link, gates []gate) Verdict {
@@ -182,7 +181,7 @@ func (s *Space) judge(l Link, gates []gate) Verdict {
 }
 
 // sparesSources reports whether a gate applies to pages only, not to the sitemaps, feeds and files that list them
-// (Funnelback, "Sitemap.xml": the patterns are for the links listed).
+// (Funnelback, "Sitemap.xml": the patterns apply to the links listed).
 func sparesSources(g Gate) bool {
 	return slices.Contains([]Gate{GateStartURL, GateMustContain, GateMustNotContain, GateInclude, GateExclude, GatePathDepth, GateLinkDepth}, g)
 }
@@ -230,7 +229,7 @@ func (s *Space) Trace(l Link) []GateAnswer {
 	return append(all, a)
 }
 
-// Addresses are the rules for the addresses dialled; it is never nil.
+// Addresses returns the rules for dialled addresses; it is never nil.
 func (s *Space) Addresses() *AddressRules { return s.addresses }
 
 // Killed reports whether u is crawled and followed but never indexed, and by which entry (Funnelback, kill_exact.cfg

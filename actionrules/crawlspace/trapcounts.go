@@ -17,9 +17,9 @@ import (
 // patternBytes is the maximum length of a pattern that is built without allocation.
 const patternBytes = 256
 
-// appendPattern writes u with each run of digits in its path and query as one '#', which no canonical URL holds.
-// general reports whether there was one; otherwise u is the only URL of the pattern. The digits of percent-encoded
-// bytes do not count.
+// appendPattern writes u with each run of digits in its path and query as one '#', which no canonical URL contains.
+// general reports whether there was such a run; otherwise u is the only URL of the pattern. The digits of
+// percent-encoded bytes do not count.
 func appendPattern(out []byte, u weburl.URL) (_ []byte, general bool) {
 	out = append(out, u.Origin()...)
 	target := u.PathAndQuery()
@@ -38,8 +38,8 @@ func appendPattern(out []byte, u weburl.URL) (_ []byte, general bool) {
 	return out, general
 }
 
-// patternKey is cut from a cryptographic hash, because patterns come from strangers:
-// a site must not be able to use up the budget of another site's pages.
+// patternKey is cut from a cryptographic hash, because patterns are untrusted: a site must not be able to use up the
+// budget of another site's pages.
 func patternKey(pattern []byte) uint64 {
 	h := sha256.Sum256(pattern)
 	return binary.BigEndian.Uint64(h[:])
@@ -89,7 +89,7 @@ func (c *patternCounts) set(key uint64) (*slots, *sync.Mutex) {
 	return &c.sets[i], &c.locks[i%stripes]
 }
 
-// take counts one URL more for key, if it has less than limit.
+// take counts one more URL for key if its count is below limit.
 func (c *patternCounts) take(key uint64, limit uint32) bool {
 	set, mu := c.set(key)
 	mu.Lock()
@@ -123,7 +123,7 @@ const (
 )
 
 // ErrTrapState means that the bytes passed to RestoreState are not a valid state.
-var ErrTrapState = errors.New("counts of traps are damaged")
+var ErrTrapState = errors.New("trap counts are damaged")
 
 // AppendState appends the counts to b, to survive a restart: 12 bytes a pattern, so at most 768 KiB by default.
 // Concurrent changes may or may not be included.

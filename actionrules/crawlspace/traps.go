@@ -11,15 +11,16 @@ import (
 
 // TrapSettings are the settings of Traps. Zero means the default.
 type TrapSettings struct {
-	// MaxRepeats is how often one segment may occur in a path, or one pair of name and value in a query; 3.
+	// MaxRepeats is the maximum number of occurrences of a segment in a path, or of a pair of name and value in a query;
+	// default 3.
 	MaxRepeats int
-	// MaxURLsPerPattern is the number of accepted URLs that differ only in digits; 10,000.
+	// MaxURLsPerPattern is the maximum number of accepted URLs that differ only in digits; default 10,000.
 	MaxURLsPerPattern int
-	// MaxURLsPerHost is the maximum number of known URLs of an origin; no limit.
+	// MaxURLsPerHost is the maximum number of known URLs of an origin; default no limit.
 	MaxURLsPerHost int
-	// Patterns is the maximum number of patterns counted, 16 bytes each; 65,536.
+	// Patterns is the maximum number of patterns counted, 16 bytes each; default 65,536.
 	Patterns int
-	// At is the place of the Traps element.
+	// At is the position of the Traps element.
 	At actionrules.Position
 }
 
@@ -49,34 +50,29 @@ type HostURLs interface {
 	HostURLs(weburl.HostKey) int
 }
 
-// Traps keep a crawl out of URLs without end: segments that pile up because of a
-// wrong relative link, calendars, hosts that make up pages. They are asked of new
-// links only, never of stored URLs, so that no limit takes a document out again.
+// Traps protect a crawl from endless URLs: segments repeated by a wrong relative link, calendars, hosts that invent
+// pages. They apply only to new links, never to stored URLs, so no limit removes a document.
 //
-// A crawl asks Admit last of all, of a link that is not known yet and that all
-// gates and the action rules let in: a link that is refused elsewhere must not use
-// up a budget. The order in which explain shows the gates is that of Explain
-// between Space.Trace and the rules.
+// A crawl calls Admit last, for an unknown link that all gates and the action rules accept, because a link that is
+// refused elsewhere must not use up a budget. The order in which explain shows the gates is that of Explain between
+// Space.Trace and the rules.
 //
-// The counts of patterns live in a table of fixed size. Where it is full, the
-// pattern with the fewest URLs of a few gives way, so that a trap is not forgotten
-// while it is in use; a pattern that was forgotten starts over. URLs that are
-// removed give nothing back. Traps are safe for concurrent use.
+// The counts of patterns live in a table of fixed size. If it is full, the one of a few candidate patterns with the
+// fewest URLs is replaced, so an active trap is not forgotten; a replaced pattern starts again from zero. Removed URLs
+// do not reduce the counts. Traps are safe for concurrent use.
 type Traps struct {
 	settings TrapSettings
 	hosts    HostURLs
 	counts   *patternCounts
 }
 
-// NewTraps makes Traps that have counted nothing yet. hosts may be nil where
-// MaxURLsPerHost is 0.
+// NewTraps returns Traps with empty counts. hosts may be nil if MaxURLsPerHost is 0.
 func NewTraps(s TrapSettings, hosts HostURLs) *Traps {
 	s = s.withDefaults()
 	return &Traps{settings: s, hosts: hosts, counts: newPatternCounts(s.Patterns)}
 }
 
-// With are the traps with other settings and the same counts, for a reload. The
-// size of the table stays.
+// With returns traps with other settings and the same counts, for a reload. The size of the table does not change.
 func (t *Traps) With(s TrapSettings) *Traps {
 	return &Traps{settings: s.withDefaults(), hosts: t.hosts, counts: t.counts}
 }
@@ -133,14 +129,14 @@ func standing(full bool, n, most int) string {
 	return fmt.Sprintf("%d of %d", n, most)
 }
 
-// limit is the budget of a pattern as the table counts.
+// limit returns the budget of a pattern as the table counts it.
 func (t *Traps) limit() uint32 { return uint32(min(t.settings.MaxURLsPerPattern, maxPatternCount)) }
 
 func (t *Traps) hostIsFull(u weburl.URL) bool {
 	return t.settings.MaxURLsPerHost > 0 && t.hosts != nil && t.hosts.HostURLs(u.HostKey()) >= t.settings.MaxURLsPerHost
 }
 
-// repeated returns a part of u that occurs in it too often, with its kind; kind is "" if no part does.
+// repeated returns a part that occurs too often in u, with its kind; kind is "" if no part does.
 func (t *Traps) repeated(u weburl.URL) (part, kind string) {
 	// A slash at the end is not an empty segment.
 	if part, ok := repeats(strings.TrimSuffix(u.Path()[1:], "/"), '/', t.settings.MaxRepeats); ok {
@@ -152,7 +148,7 @@ func (t *Traps) repeated(u weburl.URL) (part, kind string) {
 	return "", ""
 }
 
-// quadratic is up to how many parts each is compared with each.
+// quadratic is the maximum number of parts for which each is compared with every other.
 const quadratic = 24
 
 // repeats returns a part of s, between separators, that occurs more than most times.

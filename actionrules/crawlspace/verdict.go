@@ -7,8 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// The statuses of URLs outside of the crawl space (IBM, "Global Web crawl space
-// configuration").
+// The statuses of URLs outside the crawl space (IBM, "Global Web crawl space configuration").
 const (
 	// StatusExcluded is the status of a URL that is outside: its document is deleted from the index.
 	StatusExcluded = 760
@@ -30,8 +29,8 @@ type Link struct {
 	Exempt bool
 }
 
-// SpelledHost is the host of u as the link that became u spells it, where that
-// differs from u's own in the case of letters; else it is empty, as for a relative link.
+// SpelledHost is the host of u as the link that became u spells it, if that differs from u's own only in case;
+// otherwise it returns "", as for a relative link.
 func SpelledHost(link string, u weburl.URL) string {
 	slashes := strings.IndexAny(link, `/\`)
 	if slashes < 0 || slashes+2 > len(link) || link[slashes+1] != '/' && link[slashes+1] != '\\' {
@@ -53,7 +52,7 @@ func SpelledHost(link string, u weburl.URL) string {
 	return host
 }
 
-// Gate names a gate, as in explain.
+// Gate is the name of a gate, as printed by explain.
 type Gate string
 
 // The gates, in the order in which they are asked. GateGlobal refuses nothing: it distinguishes StatusElsewhere from
@@ -122,14 +121,13 @@ type Verdict struct {
 	Allowed bool
 	// Reason is the reason of the first gate that refused, zero if the link is allowed.
 	Reason Reason
-	// Status is 0 where the link is allowed, else StatusExcluded or
-	// StatusElsewhere. The latter holds only where the action rules accept the URL
-	// too: it is for URLs that are out by domain rules alone.
+	// Status is 0 if the link is allowed, else StatusExcluded or StatusElsewhere. The latter applies only if the action
+	// rules also accept the URL: it is for URLs that only the domain rules exclude.
 	Status int
 }
 
-// GateAnswer is one gate's answer about a link. For GateGlobal, Allowed means that global.rules allows the URL; it
-// refuses nothing.
+// GateAnswer is one gate's answer about a link. For GateGlobal, Allowed means that global.rules allows the URL; the
+// gate refuses nothing.
 type GateAnswer struct {
 	Reason
 	Allowed bool `json:"allowed"`

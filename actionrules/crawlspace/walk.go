@@ -3,14 +3,13 @@ package crawlspace
 // state is a position in a matcher's tree: a node, and the number of bytes read of its label.
 type state struct{ node, read int32 }
 
-// walk follows all places that a text may lead to at once. It is used again and
-// again, so that matching allocates nothing.
+// walk follows all places that a text may lead to at once. It is reused, so matching does not allocate.
 type walk struct {
 	now, next []state
-	entered   []uint64 // by wildcard: the step in which it was entered last
+	entered   []uint64 // by wildcard: the step in which it was last entered
 	step      uint64
 	best      int32
-	end       bool // the text ends behind this step
+	end       bool // the text ends after this step
 }
 
 // walk continues from the node at, reached by the first read bytes of text.
@@ -86,7 +85,7 @@ func (w *walk) enter(m *matcher, at int32) {
 	}
 }
 
-// matches is the plain way to match one pattern, beside the tree.
+// matches matches one pattern directly, without the tree.
 func matches(pattern, text string, where anchoring) bool {
 	if where == anywhere { // such patterns have no wildcards
 		for i := 0; i+len(pattern) <= len(text); i++ {

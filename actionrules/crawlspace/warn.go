@@ -10,7 +10,8 @@ import (
 )
 
 // Warnings lists settings that are allowed but probably unintended. roots are the start URLs as written. ignored
-// reports which URLs the action rules ignore; nil means none. converted are the media types that programs read.
+// reports whether the action rules ignore a URL; nil means none. converted are the media types that external programs
+// read.
 func (s *Space) Warnings(roots []Link, ignored func(weburl.URL) bool, converted ...string) []actionrules.Warning {
 	var ws []actionrules.Warning
 	add := func(at actionrules.Position, format string, args ...any) {
@@ -28,15 +29,15 @@ func (s *Space) Warnings(roots []Link, ignored func(weburl.URL) bool, converted 
 	}
 	if s.reject != nil {
 		add(actionrules.Position{File: s.settings.RejectList.Name},
-			"the reject list is for a running crawl; move its %d patterns into exclude of Patterns in the end", len(s.reject.list.entries))
+			"the reject list is meant for a running crawl; move its %d patterns to the exclude attribute of Patterns later", len(s.reject.list.entries))
 	}
 	wantsImages := slices.ContainsFunc(converted, func(mediaType string) bool { return strings.HasPrefix(mediaType, images) })
 	switch kinds := s.unexcluded(roots, ignored, wantsImages); {
 	case kinds == "":
 	case wantsImages: // the default list has them
-		add(actionrules.Position{}, "nothing excludes %s; write <IgnoredExtensions list=\"js,css\"/>, which leaves images to the Converter", kinds)
+		add(actionrules.Position{}, "no setting excludes %s; write <IgnoredExtensions list=\"js,css\"/>, which leaves images to the Converter", kinds)
 	default:
-		add(actionrules.Position{}, "nothing excludes %s; write <IgnoredExtensions/>", kinds)
+		add(actionrules.Position{}, "no setting excludes %s; write <IgnoredExtensions/>", kinds)
 	}
 	return ws
 }
@@ -46,16 +47,16 @@ func (s *Space) warnOfDomains(add func(actionrules.Position, string, ...any)) {
 	closed := false
 	n := s.domain.size()
 	if n == 0 {
-		add(end, "there is no domain rule: with this file every URL is accepted that no rule forbids, so that the crawl may go through the whole Internet; write allow domain for each site and, behind them, forbid domain *")
+		add(end, "there is no domain rule: this file accepts every URL that no rule forbids, so the crawl may spread over the whole Internet; write allow domain for each site, followed by forbid domain *")
 		return
 	}
 	last := s.domain.rules[n-1]
 	end.Line, closed = last.reason.Line, last.everyDomain()
 	if !closed {
-		add(end, "the domain rules do not end in \"forbid domain *\", so that the crawl may go through the whole Internet")
+		add(end, "the domain rules do not end in \"forbid domain *\", so the crawl may spread over the whole Internet")
 	}
 	if !s.settings.FoldHost {
-		add(actionrules.Position{File: end.File}, "domain rules tell WWW.example.com from www.example.com; write hostCase=\"fold\" to ignore the case")
+		add(actionrules.Position{File: end.File}, "domain rules distinguish WWW.example.com from www.example.com; write hostCase=\"fold\" to ignore case")
 	}
 }
 
@@ -76,19 +77,18 @@ func (s *Space) warnOfAddresses(add func(actionrules.Position, string, ...any)) 
 	}
 	switch {
 	case closed[0] != nil && closed[1] == nil:
-		add(at(closed[0]), "only IPv4 addresses are closed; write \"forbid address :: ::\" too")
+		add(at(closed[0]), "only IPv4 addresses are forbidden; write \"forbid address :: ::\" too")
 	case closed[1] != nil && closed[0] == nil:
-		add(at(closed[1]), "only IPv6 addresses are closed; write \"forbid address 0.0.0.0 0.0.0.0\" too")
+		add(at(closed[1]), "only IPv6 addresses are forbidden; write \"forbid address 0.0.0.0 0.0.0.0\" too")
 	}
 	if len(s.addresses.rules) > 0 && s.settings.Proxy {
-		add(at(&s.addresses.rules[0]), "address rules do not limit what a proxy fetches: it resolves the names; limit hosts by domain rules")
+		add(at(&s.addresses.rules[0]), "address rules have no effect on requests through a proxy, which resolves names itself; limit hosts with domain rules")
 	}
 }
 
-// images is what their media types begin with.
+// images is the prefix of image media types.
 const images = "image/"
 
-// unexcluded says which of images, if they are not wanted, scripts and styles would be visited: those
 // unexcluded returns which of unwanted images, scripts and styles would be visited: those for which a file in the
 // folder of some start URL passes all gates and rules.
 func (s *Space) unexcluded(roots []Link, ignored func(weburl.URL) bool, wantsImages bool) string {

@@ -25,12 +25,12 @@ func warnings(t *testing.T, s Settings, ignored func(weburl.URL) bool, roots ...
 }
 
 const (
-	openEnd    = "crawl.rules%s: the domain rules do not end in \"forbid domain *\", so that the crawl may go through the whole Internet"
-	caseMatter = "crawl.rules: domain rules tell WWW.example.com from www.example.com; write hostCase=\"fold\" to ignore the case"
+	openEnd    = "crawl.rules%s: the domain rules do not end in \"forbid domain *\", so the crawl may spread over the whole Internet"
+	caseMatter = "crawl.rules: domain rules distinguish WWW.example.com from www.example.com; write hostCase=\"fold\" to ignore case"
 )
 
 // What check warns of: every sentence of crawl-space.md with that word.
-const allOpen = "crawl.rules: there is no domain rule: with this file every URL is accepted that no rule forbids, so that the crawl may go through the whole Internet; write allow domain for each site and, behind them, forbid domain *"
+const allOpen = "crawl.rules: there is no domain rule: this file accepts every URL that no rule forbids, so the crawl may spread over the whole Internet; write allow domain for each site, followed by forbid domain *"
 
 func TestWarnings(t *testing.T) {
 	quiet := func(rules string) Settings { // nothing to say but of the rules
@@ -55,15 +55,15 @@ func TestWarnings(t *testing.T) {
 		"no domain rules to fold":     {bare, "", []string{allOpen}},
 		"other types may follow":      {quiet("forbid domain **\nforbid http://h/a"), "", nil},
 		"a start URL is not allowed":  {quiet("allow domain h\nforbid domain *"), "http://h/ http://g/x", []string{"crawl.rules:2: the start URL http://g/x is not in the crawl space: domain gate, forbid domain *"}},
-		"only IPv4 is closed":         {quiet("forbid domain *\nforbid address 0.0.0.0 0.0.0.0"), "", []string{`crawl.rules:2: only IPv4 addresses are closed; write "forbid address :: ::" too`}},
-		"only IPv6 is closed":         {quiet("forbid domain *\nforbid address :: ::\nforbid address 10.0.0.0 255.0.0.0"), "", []string{`crawl.rules:2: only IPv6 addresses are closed; write "forbid address 0.0.0.0 0.0.0.0" too`}},
+		"only IPv4 is closed":         {quiet("forbid domain *\nforbid address 0.0.0.0 0.0.0.0"), "", []string{`crawl.rules:2: only IPv4 addresses are forbidden; write "forbid address :: ::" too`}},
+		"only IPv6 is closed":         {quiet("forbid domain *\nforbid address :: ::\nforbid address 10.0.0.0 255.0.0.0"), "", []string{`crawl.rules:2: only IPv6 addresses are forbidden; write "forbid address 0.0.0.0 0.0.0.0" too`}},
 		"both are closed":             {quiet("forbid domain *\nforbid address :: ::\nforbid address 0.0.0.0 0.0.0.0"), "", nil},
 		"none is closed":              {quiet("forbid domain *\nallow address :: ::\nforbid address 9.0.0.0 255.0.0.0"), "", nil},
-		"a proxy and address rules":   {proxy, "", []string{"crawl.rules:1: address rules do not limit what a proxy fetches: it resolves the names; limit hosts by domain rules"}},
+		"a proxy and address rules":   {proxy, "", []string{"crawl.rules:1: address rules have no effect on requests through a proxy, which resolves names itself; limit hosts with domain rules"}},
 		"case matters":                {caseful, "http://h/", []string{caseMatter}},
-		"a reject list":               {reject, "", []string{"reject.patterns: the reject list is for a running crawl; move its 2 patterns into exclude of Patterns in the end"}},
-		"nothing excludes images":     {Settings{}, "http://h/ http://g/", []string{"nothing excludes images, scripts, styles; write <IgnoredExtensions/>"}},
-		"something excludes images":   {Settings{Exclude: text(1, ".png,.css")}, "http://h/a/b", []string{"nothing excludes scripts; write <IgnoredExtensions/>"}},
+		"a reject list":               {reject, "", []string{"reject.patterns: the reject list is meant for a running crawl; move its 2 patterns to the exclude attribute of Patterns later"}},
+		"no setting excludes images":  {Settings{}, "http://h/ http://g/", []string{"no setting excludes images, scripts, styles; write <IgnoredExtensions/>"}},
+		"something excludes images":   {Settings{Exclude: text(1, ".png,.css")}, "http://h/a/b", []string{"no setting excludes scripts; write <IgnoredExtensions/>"}},
 		"their MIME type is excluded": {Settings{MIME: &MIMETypes{Include: true, Types: []Text{text(1, "text/html")}}}, "http://h/", nil},
 	} {
 		want := c.want
@@ -78,7 +78,7 @@ func TestWarnings(t *testing.T) {
 	ignored := func(u weburl.URL) bool {
 		return strings.HasSuffix(u.Path(), ".js") || strings.HasSuffix(u.Path(), ".css")
 	}
-	if diff := cmp.Diff([]string{"nothing excludes images; write <IgnoredExtensions/>"}, warnings(t, Settings{}, ignored, "http://h/")); diff != "" {
+	if diff := cmp.Diff([]string{"no setting excludes images; write <IgnoredExtensions/>"}, warnings(t, Settings{}, ignored, "http://h/")); diff != "" {
 		t.Error(diff)
 	}
 	// A start URL is judged as it is written.

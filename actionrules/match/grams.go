@@ -21,8 +21,7 @@ func gramLevel(text string) int {
 }
 
 const (
-	// commonText consists of parts of very many URLs: a piece of it is a bad
-	// one to find a literal by.
+	// commonText consists of parts of very many URLs: its pieces are bad keys for literals.
 	commonText = "https://www. http://www. .com/ .org/ .net/ .de/ index.html .htm .php? .aspx? &id= ?id= ?page= &page= /page/ /news/ /en/ /de/ /20"
 	// searched is the length of a literal that is searched for a good gram.
 	searched = 256
@@ -38,8 +37,8 @@ type grams struct {
 	shift  uint // shift of a hash, to get the word
 	// table holds the groups by hash, with linear probing.
 	table   []group
-	texts   string   // the literals of each group, one behind the other
-	numbers []uint32 // of those in groups of several
+	texts   string   // the literals of each group, one after the other
+	numbers []uint32 // numbers of the literals in groups of several
 	// head and tail are the lengths examined at both ends of a text if no literal is Inside.
 	head, tail int
 }
@@ -51,11 +50,11 @@ type group struct {
 	first  uint32 // where in texts they begin
 	count  uint32
 	number uint32 // of the literal; of several the place of the first in numbers
-	offset uint16 // of the gram in the literals
+	offset uint16 // position of the gram in the literals
 	kind   Kind
 }
 
-// placed is a literal with the gram that it is found by.
+// placed is a literal with its gram.
 type placed struct {
 	numbered
 	gram   uint64
@@ -88,7 +87,7 @@ func (g *grams) build(size int, literals []numbered) {
 	g.fill(groups)
 }
 
-// widen lets the literal be found.
+// widen extends the examined lengths to include the literal.
 func (g *grams) widen(p placed) {
 	switch p.kind {
 	case Exact, Prefix:
@@ -104,7 +103,7 @@ func (g *group) accepts(h group) bool {
 	return g.gram == h.gram && g.offset == h.offset && g.kind == h.kind && g.length == h.length
 }
 
-// fill makes the table and the filter, of 16 bits a group.
+// fill builds the table and the filter, of 16 bits a group.
 func (g *grams) fill(groups []group) {
 	width := bits.Len(uint(len(groups)))
 	g.shift = uint(64 - max(width-2, 1))
@@ -156,7 +155,7 @@ func (g *grams) place(literals []numbered) []placed {
 	return found
 }
 
-// each calls f for the grams of the beginning of text, with their places.
+// each calls f for the grams of the beginning of text, with their positions.
 func (g *grams) each(text string, f func(at int, gram uint64)) {
 	var gram uint64
 	for i := range min(len(text), searched) {
@@ -218,7 +217,7 @@ func (g *grams) appendAt(numbers []uint32, text string, at int, gram uint64) []u
 	}
 }
 
-// appendEqual appends the literal of a group that text is.
+// appendEqual appends the literal of a group that equals text.
 func (g *grams) appendEqual(numbers []uint32, gr *group, text string) []uint32 {
 	texts := g.texts[gr.first:]
 	low, high := 0, int(gr.count)

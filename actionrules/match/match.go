@@ -4,7 +4,7 @@ package match
 
 import "slices"
 
-// Kind is where in a text a literal must occur.
+// Kind defines where in a text a literal must occur.
 type Kind uint8
 
 // The kinds.
@@ -28,8 +28,8 @@ type Builder struct {
 }
 
 // Add adds a literal, compared byte by byte, and returns its number. Numbers start at 0, in the order of the first Add;
-// a literal added before keeps its number. The empty literal occurs in every text, except that with Exact it matches
-// only the empty text.
+// a literal that was already added keeps its number. The empty literal occurs in every text, except that with Exact it
+// matches only the empty text.
 func (b *Builder) Add(kind Kind, text string) uint32 {
 	l := literal{kind, text}
 	if n, ok := b.numbers[l]; ok {
@@ -44,7 +44,7 @@ func (b *Builder) Add(kind Kind, text string) uint32 {
 	return n
 }
 
-// Grow makes room for n literals more.
+// Grow reserves space for n more literals.
 func (b *Builder) Grow(n int) {
 	b.literals = slices.Grow(b.literals, n)
 	if b.numbers == nil {
@@ -60,8 +60,7 @@ type Index struct {
 	levels [len(gramSizes)]grams
 }
 
-// Build returns the index of all literals added so far. Its memory is about a hundred bytes a literal plus the
-// literals.
+// Build returns the index of all literals added so far. It takes about a hundred bytes per literal, plus the literals.
 func (b *Builder) Build() *Index {
 	x := new(Index)
 	var levels [len(gramSizes)][]numbered

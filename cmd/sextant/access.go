@@ -19,8 +19,8 @@ import (
 // tokenFlags name the files of the tokens.
 func tokenFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "operator-token-file", EnvVars: env("operator-token-file"), Usage: "`FILE` that holds the operator's token (default: operator.token in the data directory, which is created)"},
-		&cli.StringFlag{Name: "reader-token-file", EnvVars: env("reader-token-file"), Usage: "`FILE` that holds the readers' token (default: reader.token in the data directory, if it is there)"},
+		&cli.StringFlag{Name: "operator-token-file", EnvVars: env("operator-token-file"), Usage: "`FILE` with the operator's token (default: operator.token in the data directory, created if missing)"},
+		&cli.StringFlag{Name: "reader-token-file", EnvVars: env("reader-token-file"), Usage: "`FILE` with the readers' token (default: reader.token in the data directory, if it exists)"},
 	}
 }
 
@@ -93,7 +93,7 @@ func checkOpenID(c *cli.Context) error {
 func checkListen(c *cli.Context) error {
 	address, certificate, key := c.String("listen"), c.String("tls-cert"), c.String("tls-key")
 	if (certificate == "") != (key == "") {
-		return wrongUse("--tls-cert and --tls-key go together: name both files")
+		return wrongUse("--tls-cert and --tls-key require each other: name both files")
 	}
 	if address == "off" {
 		return nil
@@ -101,11 +101,11 @@ func checkListen(c *cli.Context) error {
 	if certificate != "" {
 		return checkAddress(address, "")
 	}
-	return checkAddress(address, "beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key")
+	return checkAddress(address, "on an address other than loopback (127.0.0.1, [::1], localhost) the service requires --tls-cert and --tls-key")
 }
 
-// checkAddress returns an error if the value of --listen is not HOST:PORT. If it is beyond loopback, the error says
-// beyond, unless that is empty.
+// checkAddress returns an error if the value of --listen is not HOST:PORT. If it is not a loopback address, the error
+// is beyond, unless that is empty.
 func checkAddress(address, beyond string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
@@ -131,14 +131,14 @@ func printToken(c *cli.Context) error {
 		var err error
 		path, made, err = admin.EnsureToken(c.String("data"), role)
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("there is no data directory %s: start the service first, or name its --data", c.String("data"))
+			return fmt.Errorf("the data directory %s does not exist: start the service first, or name its directory with --data", c.String("data"))
 		}
 		if err != nil {
 			return err
 		}
 		if made && role == admin.Reader {
 			if running, err := admin.Dial(c.Context, c.String("data"), ""); running != nil || err != nil {
-				fmt.Fprintln(c.App.ErrWriter, "sextant: the token is new: the running service knows it after sextant reload")
+				fmt.Fprintln(c.App.ErrWriter, "sextant: the token is new: run sextant reload before you use it")
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func printToken(c *cli.Context) error {
 
 // listenLoopback listens on a loopback address, for services without tokens.
 func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
-	if err := checkAddress(address, "only loopback addresses (127.0.0.1, [::1], localhost) in this version"); err != nil {
+	if err := checkAddress(address, "this version supports only loopback addresses (127.0.0.1, [::1], localhost)"); err != nil {
 		return nil, err
 	}
 	return service.ListenTCP(ctx, address)

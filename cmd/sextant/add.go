@@ -35,7 +35,7 @@ func add(c *cli.Context) error {
 	return failed // with the results before the error
 }
 
-// urlArguments returns the URLs of the command line; "-" stands for those on stdin, one a line.
+// urlArguments returns the URLs of the command line; "-" stands for those on stdin, one per line.
 func urlArguments(c *cli.Context) ([]string, error) {
 	if !c.Args().Present() {
 		return nil, wrongUse("%s: name at least one URL, or - to read them from stdin", c.Command.Name)

@@ -56,9 +56,9 @@ func TestWrongUseGoesToStderr(t *testing.T) {
 		{"add", "name at least one URL"},
 		{"status --log-level loud", "--log-level"},
 		{"run --listen nowhere", "write HOST:PORT"},
-		{"run --listen 0.0.0.0:7370", "needs --tls-cert"},
+		{"run --listen 0.0.0.0:7370", "requires --tls-cert"},
 		{"indexer --fail nonsense", "--fail"},
-		{"urls --status many", "is no HTTP code"},
+		{"urls --status many", "is not an HTTP code"},
 	} {
 		code, stdout, stderr := sextant(t, "", withData(t, tt.args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tt.want) {

@@ -97,7 +97,7 @@ func TestBothSidesKilled(t *testing.T) {
 		}
 		for name, text := range texts {
 			for _, u := range changed {
-				if got := text(u); !strings.Contains(got, "changed meanwhile") {
+				if got := text(u); !strings.Contains(got, "changed in the meantime") {
 					t.Errorf("%s has an old %s: %.80q", name, u, got)
 				}
 			}
@@ -123,7 +123,7 @@ func TestBothSidesKilled(t *testing.T) {
 			gone[u] = true
 			continue
 		}
-		site.Set(testsite.Path(i), testsite.HTML(fmt.Sprint("Page ", i), "changed meanwhile"))
+		site.Set(testsite.Path(i), testsite.HTML(fmt.Sprint("Page ", i), "changed in the meantime"))
 		changed = append(changed, u)
 	}
 	if code, out, errOut := sextant(t, "", "refresh", "--all", "-c", config, "-d", data); code != exitOK {

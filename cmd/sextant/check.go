@@ -80,7 +80,7 @@ func tryBrowsers(ctx context.Context, parsed *config.File) (problems []config.Pr
 			tried[command] = err
 		}
 		if err != nil {
-			problems = append(problems, config.Problem{At: crawler.BrowserAt, Message: "pages that are to be rendered wait: " + err.Error()})
+			problems = append(problems, config.Problem{At: crawler.BrowserAt, Message: "pages to be rendered wait: " + err.Error()})
 		}
 	}
 	return problems
@@ -170,7 +170,7 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 	}
 	home := service.HomeOf(parsed, crawler, c.String("data"))
 	if !store.Exists(home.Store()) {
-		fmt.Fprintf(c.App.ErrWriter, "%s holds no store: the rules are not compared with stored URLs\n", home.Dir)
+		fmt.Fprintf(c.App.ErrWriter, "%s contains no store: the rules are not compared with stored URLs\n", home.Dir)
 		return nil, nil
 	}
 	err := askFor(c, crawler.Name, readOnly(home), func(client *admin.Client) error { return admin.Each(c.Context, client, "/urls", nil, look) })

@@ -22,12 +22,12 @@ func crawlCommands() []*cli.Command {
 	return []*cli.Command{
 		{
 			Name: "demo", Category: category, Usage: "crawl built-in sites into a built-in indexer, with the console open", Action: runDemo,
-			Description: "Crawls three invented sites on this machine for most of a minute, while the console shows it. Then it says " +
+			Description: "Crawls three invented sites on this machine for up to a minute, while the console shows it. Then it suggests " +
 				"what to try, and serves until Ctrl-C. All data is in a temporary folder, which is removed at the end.",
 			Flags: append([]cli.Flag{
 				&cli.BoolFlag{Name: "once", Usage: "crawl as fast as possible, then exit"},
 				&cli.DurationFlag{Name: "pace", Usage: "pause between two requests to a site (default: 400ms, with --once 5ms)"},
-				&cli.IntFlag{Name: "port", Value: demoPort, Usage: "the console's `PORT`; sites and indexer take the next four. If a port is in use, a free one is chosen; 0: choose all"},
+				&cli.IntFlag{Name: "port", Value: demoPort, Usage: "the console's `PORT`; sites and indexer use the next four. If a port is in use, a free one is chosen; 0: choose all"},
 			}, logFlags()...),
 		},
 		{
@@ -41,16 +41,16 @@ func crawlCommands() []*cli.Command {
 		},
 		{
 			Name: "refresh", Category: category, Usage: "fetch stored URLs again", ArgsUsage: "[URL...] (- reads them from stdin)", Action: refresh,
-			Description: "They wait in the fifo index, or in refresh if smart refresh is on, and are requested " +
+			Description: "They are queued in the fifo index, or in refresh if smart refresh is on, and are requested " +
 				"conditionally. If no service runs, they wait for its next start.",
 			Flags: selectionFlags(&cli.BoolFlag{Name: "full", Usage: "fetch whole pages, and push them even if they have not changed"}),
 		},
 		{
 			Name: "remove", Category: category, Usage: "forget stored URLs and delete their documents", ArgsUsage: "[URL...] (- reads them from stdin)", Action: remove,
-			Description: "Deletions that you order are sent at once. If a page still links to a URL, it is found " +
-				"again when that page changes, unless --forever adds it to the kill list. Roots in the configuration stay.",
+			Description: "These deletions are sent at once. If a page still links to a URL, it is found " +
+				"again when that page changes, unless --forever adds it to the kill list. Roots of the configuration stay.",
 			Flags: selectionFlags(
-				&cli.BoolFlag{Name: "forever", Usage: "also add the URLs to the file of <Kill exact=\"FILE\"/>, so that none comes back"},
+				&cli.BoolFlag{Name: "forever", Usage: "also add the URLs to the file of <Kill exact=\"FILE\"/>, so that they do not come back"},
 				&cli.BoolFlag{Name: "yes", Usage: "confirm the removal of more than 100 URLs, or of all"}),
 		},
 		{Name: "pause", Category: category, Usage: "stop fetching until resume, even across restarts; the outbox is still pushed", Flags: flags(), Action: pause},
@@ -69,14 +69,14 @@ func lookCommands() []*cli.Command {
 	return []*cli.Command{
 		{
 			Name: "status", Category: category, Usage: "show the state of the crawl, with or without a running service", Action: printStatuses,
-			Flags: flags(&cli.BoolFlag{Name: "ready", Usage: "only say whether a service runs and is ready; the exit code is 1 if not"},
+			Flags: flags(&cli.BoolFlag{Name: "ready", Usage: "only check whether a service is running and ready; the exit code is 1 if not"},
 				&cli.BoolFlag{Name: "watch", Usage: "show it every two seconds, until Ctrl-C"},
-				&cli.IntFlag{Name: "hosts", Usage: "also show the `N` hosts with the longest queues, and some that rest longest"}),
+				&cli.IntFlag{Name: "hosts", Usage: "also show the `N` hosts with the longest queues, and some of those that rest longest"}),
 		},
 		{
-			Name: "console", Category: category, Usage: "print the address of the console, and how to sign in", Flags: flags(), Action: console,
+			Name: "console", Category: category, Usage: "print the address of the console and how to sign in", Flags: flags(), Action: console,
 			Description: "The console shows and controls the crawl in a browser. It listens at the address of run --listen, and " +
-				"asks for the operator's or the readers' token. This command prints the path of the token's file, not the token.",
+				"requires the operator's or the readers' token. This command prints the path of the token's file, not the token.",
 		},
 		{
 			Name: "urls", Category: category, Usage: "list stored URLs and their state", Action: listURLs,
@@ -106,7 +106,7 @@ func lookCommands() []*cli.Command {
 		{
 			Name: "report", Category: category, Usage: "report broken links, errors, documents, changes or rounds", ArgsUsage: "broken|errors|documents|changes|rounds", Action: makeReport,
 			Flags: flags(
-				&cli.StringFlag{Name: "since", Usage: "only what happened since this `TIME|DURATION`, such as 2026-01-31, 36h, 7d (default for changes: 24h)"},
+				&cli.StringFlag{Name: "since", Usage: "only events since this `TIME|DURATION`, such as 2026-01-31, 36h, 7d (default for changes: 24h)"},
 				&cli.StringFlag{Name: "host", Usage: "only URLs of this `HOST` name, or scheme://host:port"},
 				&cli.IntFlag{Name: "top", Value: report.TopHosts, Usage: "show the `N` hosts with the most, 0: all"},
 				&cli.IntFlag{Name: "pages", Usage: "show `N` pages of each broken link, 0: all (the default for --csv and --json)"},
@@ -116,7 +116,7 @@ func lookCommands() []*cli.Command {
 		},
 		{
 			Name: "events", Category: category, Usage: "print what operators and the service did", Action: listEvents,
-			Description: "The latest 1,000 events are kept, even over restarts. The newest is printed last.",
+			Description: "The latest 1,000 events are kept, also across restarts. The newest is printed last.",
 			Flags: flags(&cli.StringFlag{Name: "kind", Usage: "only these `KINDS`, separated by commas, such as reload,pause"},
 				&cli.IntFlag{Name: "limit", Usage: "print only the latest `N`"}),
 		},
@@ -129,9 +129,9 @@ func decideCommands() []*cli.Command {
 		{
 			Name: "deletions", Category: category, Usage: "list pending deletions, new texts and moves; release or drop them",
 			ArgsUsage: "[release|drop URL...] (- reads them from stdin)", Action: deletions,
-			Description: "A document leaves, or gets a text that shares next to nothing with its old one, when that is confirmed: the more documents " +
-				"of a host are to, the longer that takes. A good response cancels it. release carries out what is pending now, at once; drop " +
-				"discards it and fetches the URLs again. drop leaves alone what an edit of the rules made: taking the edit back cancels that.",
+			Description: "A document is deleted, or gets a text that shares almost nothing with its old one, once that is confirmed: the more documents " +
+				"of a host are affected, the longer that takes. A good response cancels it. release carries out the pending changes at once; drop " +
+				"discards them and fetches the URLs again. drop skips the changes that an edit of the rules made: reverting the edit cancels these.",
 			Flags: flags(
 				&cli.StringFlag{Name: "host", Usage: "only deletions of this `HOST` name, or scheme://host:port"},
 				&cli.StringFlag{Name: "reason", Usage: "only deletions with this `REASON`, such as not_found"},
@@ -141,14 +141,14 @@ func decideCommands() []*cli.Command {
 				&cli.BoolFlag{Name: "yes", Usage: "confirm the release of more than 100 deletions"}),
 		},
 		{
-			Name: "outbox", Category: category, Usage: "list what indexers do not have yet or have refused; retry or drop dead letters",
+			Name: "outbox", Category: category, Usage: "list orders that indexers do not have yet or have refused; retry or drop dead letters",
 			ArgsUsage: "[retry|drop URL...] (- reads them from stdin)", Action: outbox,
 			Description: "Without an argument it lists the orders. Dead letters are documents and deletions that an " +
-				"indexer refused for good, with its message. retry sends them again, to all targets, unless a newer " +
+				"indexer refused permanently, with its message. retry sends them again, to all targets, unless a newer " +
 				"order of the URL has replaced them; drop discards them.",
 			Flags: flags(
 				&cli.StringFlag{Name: "state", Usage: "only orders in this `STATE`: waiting, pending or dead"},
-				&cli.StringFlag{Name: "target", Usage: "only the dead letters of the push target `NAME`, and what it does not have yet"},
+				&cli.StringFlag{Name: "target", Usage: "only the dead letters of the push target `NAME`, and the orders that it does not have yet"},
 				&cli.StringFlag{Name: "source", Usage: "only documents of the push source `NAME`"},
 				&cli.StringSliceFlag{Name: "url", Usage: "only orders of this `URL`; may be repeated"},
 				&cli.BoolFlag{Name: "count", Usage: "print counts instead of orders"},
@@ -163,11 +163,11 @@ func configureCommands() []*cli.Command {
 		{
 			Name: "check", Category: category, Usage: "check the configuration: all errors, then warnings", Action: check,
 			Description: "With --data, check also warns of rules and Refresh elements that match none of the stored URLs. If pages are to be rendered, it has the browser " +
-				"render a small page of its own, as the user who runs it, for half a minute at most. With --json " +
+				"render a small test page, as the user who runs it, for at most half a minute. With --json " +
 				"each finding is a line, and the last line is a summary.",
 			Flags: flags(&cli.BoolFlag{Name: "strict", Usage: "exit with 1 for warnings, too"},
-				&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"},
-				&cli.BoolFlag{Name: "no-browser", Usage: "do not try whether the browser of a configuration that renders can be used: start no program"}),
+				&cli.BoolFlag{Name: "patterns", Usage: "print each pattern with the regular expression that it is compiled to"},
+				&cli.BoolFlag{Name: "no-browser", Usage: "do not test the browser of a configuration that renders: start no program"}),
 		},
 		{
 			Name: "fmt", Category: category, Usage: "format the configuration: indentation and line breaks", ArgsUsage: "[FILE]", Action: formatConfig,
@@ -181,22 +181,22 @@ func configureCommands() []*cli.Command {
 			}, logFlags()...),
 		},
 		{
-			Name: "config", Category: category, Usage: "list the texts that were the configuration, compare one with the file, or put it back", Action: configHistory,
+			Name: "config", Category: category, Usage: "list earlier texts of the configuration, compare one with the file, or restore it", Action: configHistory,
 			ArgsUsage: "history|diff [N]|rollback [N]", Flags: flags(),
-			Description: "The service keeps each text that comes into force, the newest 100. N is a number that history prints, 1 the newest; without it, the newest text that differs from the file. " +
+			Description: "The service keeps the newest 100 texts that came into force. N is a number that history prints, 1 being the newest; without it, the newest text that differs from the file. " +
 				"rollback writes the text into the file, as the console does, and the service reloads.",
 		},
 		{
 			Name: "test", Category: category, Usage: "check decisions against your own test cases", ArgsUsage: "[FILE...]", Flags: flags(), Action: testRules,
-			Description: "A case is a line: a URL, then what is expected of it, as in\n" +
+			Description: "Each case is a line with a URL and the expected decision, as in\n" +
 				"  http://www.example.com/news/a   crawl index fifo=redir source=news meta:kind=news\n" +
 				"  http://www.example.com/logo.gif ignore by=rules line=12   # comments like this\n" +
-				"Without FILE, the cases are those of cases.txt beside the configuration, which the console shows and edits.",
+				"Without FILE, it reads cases.txt beside the configuration, which the console shows and edits.",
 		},
 		{
 			Name: "preview", Category: category, Usage: "show what a changed configuration would do to the stored URLs; changes nothing",
 			ArgsUsage: "NEWCONFIG", Action: preview,
-			Description: "It sees only stored URLs: links that were ignored so far are not stored. If the " +
+			Description: "It considers only stored URLs: links that were ignored so far are not stored. If the " +
 				"new rules allow more, pages that may contain such links are read again.",
 			Flags: flags(&cli.IntFlag{Name: "samples", Value: 5, Usage: "show up to `N` URLs of each kind"}),
 		},
@@ -227,7 +227,7 @@ func maintainCommands() []*cli.Command {
 	return []*cli.Command{
 		{
 			Name: "backup", Category: category, Usage: "write a copy of the store to a file, even while the service runs", ArgsUsage: "FILE (- is stdout)", Action: backup,
-			Description: "A backup holds everything that is known of URLs, and the outbox, as of one moment. It does not hold the " +
+			Description: "A backup is a snapshot of all stored URLs and the outbox. It does not contain the " +
 				"configuration, or files written by targets of kind file. FILE appears when it is complete; an existing FILE is " +
 				"replaced only with --force.",
 			Flags: flags(&cli.BoolFlag{Name: "force", Usage: "replace FILE if it exists"}),
@@ -236,31 +236,31 @@ func maintainCommands() []*cli.Command {
 			Name: "restore", Category: category, Usage: "create the store from a backup, in a data directory without a store",
 			ArgsUsage: "FILE (- is stdin)", Flags: flags(), Action: restore,
 		},
-		{Name: "verify", Category: category, Usage: "check the whole store: every URL is in exactly one place", Flags: flags(), Action: verify},
+		{Name: "verify", Category: category, Usage: "check the whole store for faults", Flags: flags(), Action: verify},
 		{
-			Name: "push", Category: category, Usage: "compare what was pushed with what the index of a papi target holds (push verify)", ArgsUsage: "verify", Action: pushVerify,
-			Description: "Lists documents that the index lacks, and foreign ones that the crawl does not know. The exit code is 1 " +
+			Name: "push", Category: category, Usage: "compare the pushed documents with the index of a papi target (push verify)", ArgsUsage: "verify", Action: pushVerify,
+			Description: "Lists documents that are missing from the index, and foreign ones that the crawl did not push. The exit code is 1 " +
 				"if there are any. --repair fetches and pushes missing documents again. " +
-				"--delete-foreign deletes foreign ones, including those that others have pushed to the connector.",
+				"--delete-foreign deletes foreign ones, including those that other programs pushed to the connector.",
 			Flags: flags(
 				&cli.StringFlag{Name: "target", Usage: "the Push with this `NAME`, if there are several of kind papi"},
-				&cli.BoolFlag{Name: "repair", Usage: "fetch documents that the index lacks again, and push them"},
-				&cli.BoolFlag{Name: "delete-foreign", Usage: "delete documents from the index that this crawl does not know as pushed"},
+				&cli.BoolFlag{Name: "repair", Usage: "fetch missing documents again, and push them"},
+				&cli.BoolFlag{Name: "delete-foreign", Usage: "delete documents from the index that this crawl did not push"},
 				&cli.IntFlag{Name: "samples", Value: 10, Usage: "print up to `N` URLs of each kind"}),
 		},
 		{
 			Name: "token", Category: access, Usage: "print the path of an API token's file; create the file if there is none", Action: printToken,
 			Description: "With the token, programs reach a service over TCP:\n" +
 				"  curl -H \"Authorization: Bearer $(cat $(sextant token))\" http://127.0.0.1:7370/api/v1/status\n" +
-				"A reader can see everything that is stored, and change nothing. Only an operator can read and try configurations, " +
+				"A reader can see everything that is stored, but cannot change anything. Only an operator can read and try configurations, " +
 				"and use fetch, push verify and backup. After you create or change a token, run sextant reload. On this machine " +
-				"the other commands need no token: they use the socket in the data directory.",
+				"the other commands require no token: they use the socket in the data directory.",
 			Flags: flags(append(tokenFlags(),
 				&cli.StringFlag{Name: "role", Value: "operator", Usage: "which token: `operator|reader`"})...),
 		},
 		{
 			Name: "notify", Category: access, Usage: "send a test notice to each <Notify> of the configuration", Action: sendTestNotice,
-			Description: "The notice says that it is a test, and nothing about the crawl. No service needs to " +
+			Description: "The notice states that it is a test and contains nothing about the crawl. No service needs to " +
 				"run. The exit code is 1 if a webhook does not accept it or a command fails.",
 			Flags: flags(&cli.BoolFlag{Name: "test", Usage: "send it"}),
 		},
@@ -271,15 +271,15 @@ func toolCommands() []*cli.Command {
 	const category = "Tools"
 	return []*cli.Command{
 		{
-			Name: "indexer", Category: category, Usage: "run a small indexer to try things out: Push API, _bulk, webhooks, search page", Action: runIndexer,
-			Description: "For trials and tests: documents are kept in an embedded " +
+			Name: "indexer", Category: category, Usage: "run a small indexer for trials: Push API, _bulk, webhooks, search page", Action: runIndexer,
+			Description: "It is meant for trials and tests: documents are kept in an embedded " +
 				"index under --data, and can be searched on its page.",
 			Flags: append([]cli.Flag{
 				dataFlag(),
 				&cli.StringFlag{Name: "listen", Value: defaultIndexerListen, Usage: "`ADDR` to serve on, loopback only", EnvVars: env("indexer-listen")},
 				&cli.StringFlag{Name: "user", Usage: "require HTTP Basic with this `NAME`", EnvVars: env("user")},
-				&cli.StringFlag{Name: "password", Usage: "the password of --user; better set in SEXTANT_PASSWORD", EnvVars: env("password")},
-				&cli.StringFlag{Name: "webhook-secret", Usage: "require webhooks to be signed with this `SECRET`; better set in SEXTANT_WEBHOOK_SECRET", EnvVars: env("webhook-secret")},
+				&cli.StringFlag{Name: "password", Usage: "the password of --user; preferably set in SEXTANT_PASSWORD", EnvVars: env("password")},
+				&cli.StringFlag{Name: "webhook-secret", Usage: "require webhooks to be signed with this `SECRET`; preferably set in SEXTANT_WEBHOOK_SECRET", EnvVars: env("webhook-secret")},
 				&cli.StringFlag{Name: "fail", Usage: "fail on purpose, for tests: `SCRIPT`"},
 			}, logFlags()...),
 		},
@@ -310,17 +310,17 @@ func toolCommands() []*cli.Command {
 func hiddenCommands() []*cli.Command {
 	return []*cli.Command{
 		{
-			Name: documents.WorkerCommand, Hidden: true, Usage: "read documents for a running crawler, which starts this itself", Action: readDocuments,
+			Name: documents.WorkerCommand, Hidden: true, Usage: "read documents for a running crawler, which starts this command itself", Action: readDocuments,
 			Flags: []cli.Flag{
 				&cli.DurationFlag{Name: "timeout", Required: true, Usage: "time for one document"},
-				&cli.Int64Flag{Name: "memory", Required: true, Usage: "`BYTES` that it may take"},
+				&cli.Int64Flag{Name: "memory", Required: true, Usage: "`BYTES` that it may use"},
 			},
 		},
 		{
-			Name: documents.ConverterCommand, Hidden: true, Usage: "run a converter for a running crawler, which starts this itself",
+			Name: documents.ConverterCommand, Hidden: true, Usage: "run a converter for a running crawler, which starts this command itself",
 			ArgsUsage: "PROGRAM [ARGUMENT...]", Action: convertDocument,
 			Flags: []cli.Flag{
-				&cli.Int64Flag{Name: "memory", Required: true, Usage: "`BYTES` that each of its processes may take"},
+				&cli.Int64Flag{Name: "memory", Required: true, Usage: "`BYTES` that each of its processes may use"},
 				&cli.BoolFlag{Name: "start", Usage: "become the converter"},
 			},
 		},

@@ -27,7 +27,7 @@ func configPath(c *cli.Context) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("no configuration: neither ./%s nor %s is there; write one, or name it with --config FILE", config.FileName, beside)
+	return "", fmt.Errorf("no configuration: neither ./%s nor %s exists; write one, or name it with --config FILE", config.FileName, beside)
 }
 
 // loadConfig reads the configuration. Its errors go to stderr and end the command with the exit code for "no".
@@ -39,7 +39,7 @@ func loadConfig(c *cli.Context) (*config.File, config.Report, error) {
 	parsed, report, err := config.LoadWith(path, ownFiles(c).Lookups())
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, report, fmt.Errorf("%w: --config must name a %s or a folder that holds one", err, config.FileName)
+			return nil, report, fmt.Errorf("%w: --config must name a %s or a folder that contains one", err, config.FileName)
 		}
 		return nil, report, err
 	}

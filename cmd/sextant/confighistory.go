@@ -17,14 +17,14 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// configHistory lists the texts that were the configuration, compares one with the file, or puts it back.
+// configHistory lists earlier texts of the configuration, compares one with the file, or restores it.
 func configHistory(c *cli.Context) error {
 	verb, n := c.Args().First(), 0
 	if c.NArg() == 2 {
 		n, _ = strconv.Atoi(c.Args().Get(1))
 	}
 	if !slices.Contains([]string{"history", "diff", "rollback"}, verb) || c.NArg() > 2 || c.NArg() == 2 && n < 1 {
-		return wrongUse("config: write history, diff N or rollback N, with a number of the history")
+		return wrongUse("config: write history, diff N or rollback N, where N is a number of the history")
 	}
 	client, err := theService(c, "", "start it, or copy a text of "+filepath.Join(c.String("data"), "config-history")+" over the file")
 	if err != nil {
@@ -79,11 +79,11 @@ func versionOf(c *cli.Context, client *admin.Client, of []admin.ConfigVersion, o
 			return text, v.Kept, err
 		}
 	}
-	return nil, kept, no(errors.New("no version asked for differs from the file"))
+	return nil, kept, no(errors.New("the version does not differ from the file"))
 }
 
-// differing shows the lines from the first to the last that two texts do not share, those of old marked by -, those
-// of now by +; "" if they are the same.
+// differing returns the lines from the first to the last difference of two texts, those of old marked with -, those of
+// now with +; "" if they are equal.
 func differing(old, now string) string {
 	from, to := slices.Collect(strings.Lines(old)), slices.Collect(strings.Lines(now))
 	first := 0

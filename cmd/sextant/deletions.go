@@ -32,7 +32,7 @@ func deletions(c *cli.Context) error {
 	case what == "":
 		return list(c, withSettings(toRead), noDeletion, line[admin.Deletion](c, "deletion"), "/deletions", query.Values())
 	case c.IsSet("by"):
-		return wrongUse("deletions %s --by: --by counts, and decides nothing", what)
+		return wrongUse("deletions %s --by: --by only counts; remove it", what)
 	}
 	query.URLs, query.All = urls, c.Bool("all")
 	if some := len(urls) > 0 || query.Host != "" || query.Reason != "" || query.Edit != 0; some == query.All {
@@ -76,7 +76,7 @@ func dropDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if done.Deletions == 0 {
 		return no(errors.New(stay))
 	}
-	fmt.Fprintf(c.App.Writer, "%s dropped, their URLs are fetched again\n", done.Words())
+	fmt.Fprintf(c.App.Writer, "%s dropped; their URLs are fetched again\n", done.Words())
 	if stay != "" {
 		fmt.Fprintln(c.App.Writer, stay)
 	}
@@ -92,7 +92,7 @@ func noneDecided(c *cli.Context, q admin.DeletionQuery, done *admin.Decided, err
 	case err != nil || done.Deletions+done.OfEdits > 0 || q.Edit != 0:
 		return err
 	case len(q.URLs) > 0:
-		return no(fmt.Errorf("no deletion of %s is pending: sextant deletions lists those that are", q.URLs[0]))
+		return no(fmt.Errorf("no deletion of %s is pending: sextant deletions lists the pending ones", q.URLs[0]))
 	}
 	return no(errors.New("no matching deletion is pending: nothing was done"))
 }
@@ -111,7 +111,7 @@ func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 			n, q.UpTo = int(counts.Pending), counts.UpTo //nolint:gosec // no count is so large
 			what = "carries out " + counts.Words()
 			if ill := counts.OfIllHosts; ill > 0 {
-				fmt.Fprintf(c.App.ErrWriter, "%d of %d are of hosts that are ill: look whether their pages are really gone\n", ill, n)
+				fmt.Fprintf(c.App.ErrWriter, "%d of %d are of ill hosts: check whether their pages are really gone\n", ill, n)
 			}
 			return nil
 		})

@@ -15,10 +15,10 @@ func TestDeletionText(t *testing.T) {
 	now := clock.Local(at)
 	for want, d := range map[string]admin.Deletion{
 		"404 Not Found; seen by 2 visits, last " + now + "; leaves: not before " + now + "\n": {Text: "404 Not Found", Visits: 2, WaitsFor: "visit"},
-		"its text is another one; seen by 1 visit, last " + now + "; gets its new text: when its host is well, or gone: " + now + "\n": {
-			Text: "its text is another one", Visits: 1, WaitsFor: "well_host", Replaces: true,
+		"its text has changed; seen by 1 visit, last " + now + "; gets its new text: when its host is well, or gone: " + now + "\n": {
+			Text: "its text has changed", Visits: 1, WaitsFor: "well_host", Replaces: true,
 		},
-		"rule 3; leaves: not before the operator's word\n": {Text: "rule 3", Visits: 1, WaitsFor: "word", Edit: 17},
+		"rule 3; leaves: not until the operator confirms it\n": {Text: "rule 3", Visits: 1, WaitsFor: "word", Edit: 17},
 	} {
 		d.Since, d.LastSeen, d.NotBefore, d.URL = at, at, &at, "http://a/"
 		var out strings.Builder

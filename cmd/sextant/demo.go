@@ -32,8 +32,8 @@ const (
 	demoPort = 7370
 	// demoPace is the pause between two requests to a host, for a viewer; quickPace is that of --once.
 	demoPace, quickPace = 400 * time.Millisecond, 5 * time.Millisecond
-	// watched is the least pace at which the demo has its slow features: a slow host, one that rests after an error,
-	// and reading a PDF.
+	// watched is the shortest pause with which the demo shows its slow features: a slow host, one that rests after an
+	// error, and reading a PDF.
 	watched = 100 * time.Millisecond
 	// slowBy is the delay of the slow host's responses, as a multiple of the pace.
 	slowBy = 3

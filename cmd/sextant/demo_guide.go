@@ -58,7 +58,7 @@ func (g *guide) show(ctx context.Context, link string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(g.out, "%d pages so far. A night passes: the library loses four manuals, the harbour office writes a notice.\n", status.Totals.Pages)
+	fmt.Fprintf(g.out, "%d pages so far. A night passes: the library loses four manuals, and the harbour office writes a notice.\n", status.Totals.Pages)
 	if err := g.change(ctx); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (g *guide) show(ctx context.Context, link string) error {
 	return g.suggest(link)
 }
 
-// change changes the sites, and makes the crawl visit them again.
+// change changes the sites, and recrawls them.
 func (g *guide) change(ctx context.Context) error {
 	g.world.Change()
 	for _, group := range []string{"library", "harbour"} {
@@ -84,7 +84,7 @@ func (g *guide) change(ctx context.Context) error {
 	return nil
 }
 
-// compare compares the index with the store: it lacks what the indexer refused.
+// compare compares the index with the store; documents that the indexer refused are missing.
 func (g *guide) compare(status admin.Status) error {
 	n, err := g.server.Count()
 	if err != nil {
@@ -124,7 +124,7 @@ func (g *guide) wait(ctx context.Context, more func(admin.Status) bool) (admin.S
 		case <-ctx.Done():
 			return status, ctx.Err()
 		case <-late.C:
-			return status, fmt.Errorf("the sample sites are not crawled in time: %d URLs and orders wait, %d deletions are pending, %d dead letters", waiting, status.Outbox.Pending, status.Outbox.Dead)
+			return status, fmt.Errorf("the sample sites were not crawled in time: %d URLs and orders wait, %d deletions are pending, %d dead letters", waiting, status.Outbox.Pending, status.Outbox.Dead)
 		case <-tick.C:
 		}
 	}

@@ -79,7 +79,7 @@ func checkLink(t *testing.T, link string) {
 	if path, body := open(); path != "/" || !strings.Contains(body, "Sign out") {
 		t.Errorf("the link leads to %s:\n%.500s", path, body)
 	}
-	if path, body := open(); path != "/signin" || !strings.Contains(body, "This link was used already") {
+	if path, body := open(); path != "/signin" || !strings.Contains(body, "This link was already used") {
 		t.Errorf("the second time the link leads to %s:\n%.500s", path, body)
 	}
 }

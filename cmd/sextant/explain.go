@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// explainGC lets the heap grow further before a collection than in a service: in a command with 100,000 rules that ends
-// after a second, the collector would take a quarter of the time.
+// explainGC lets the heap grow more between collections than in a service: a command with 100,000 rules ends after a
+// second, of which the collector would take a quarter.
 const explainGC = 300
 
 func explain(c *cli.Context) error {

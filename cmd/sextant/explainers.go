@@ -52,7 +52,7 @@ func explainers(c *cli.Context) ([]*explainedCrawler, error) {
 	return all, nil
 }
 
-// know creates the explainer, with a store's data.
+// know creates the explainer with the data of a store.
 func (x *explainedCrawler) know(c *cli.Context, known admin.Knowledge) error {
 	explainer, err := admin.NewExplainer(x.settings, known)
 	if err != nil {

@@ -22,8 +22,8 @@ func TestFetchTellsOfCutLinks(t *testing.T) {
 // TestUnreadWords: a file that could not be read is told from one of a type that nothing reads.
 func TestUnreadWords(t *testing.T) {
 	for reason, want := range map[string]string{
-		"not-read": "nothing reads its type: it has its URL and metas alone",
-		"memory":   "its text cannot be read (extraction_error memory): it has its URL and metas alone",
+		"not-read": "no reader supports its type: its document has only its URL and metas",
+		"memory":   "its text cannot be read (extraction_error memory): its document has only its URL and metas",
 	} {
 		var out strings.Builder
 		page := &admin.FetchedPage{Metas: []extract.Meta{{Name: "extraction_error", Content: reason}}}
@@ -38,13 +38,13 @@ func TestRenderedWords(t *testing.T) {
 	plain, lost := &admin.FetchedPage{Title: "Home"}, new(report.StoredURL)
 	lost.LastError = "the browser does not start"
 	for want, f := range map[string]*admin.Fetched{
-		"rendered  it was not: the browser does not start":                                   {Plain: plain, Stored: lost},
-		"its scripts lead to http://a/new, which was not followed: that is a redirect":       {Plain: plain, Rendered: &admin.FetchedRendered{Location: "http://a/new"}},
-		"nothing was left of it, maybe by an error of its scripts: it is read as its server": {Plain: plain, Page: plain, Rendered: &admin.FetchedRendered{Emptied: true}},
+		"rendered  not rendered: the browser does not start":                          {Plain: plain, Stored: lost},
+		"its scripts redirect to http://a/new, which was not followed":                {Plain: plain, Rendered: &admin.FetchedRendered{Location: "http://a/new"}},
+		"its scripts removed all text, perhaps by an error: it is read as its server": {Plain: plain, Page: plain, Rendered: &admin.FetchedRendered{Emptied: true}},
 	} {
 		var b strings.Builder
 		err := texts(&b, unpainted)("rendered", f)
-		if said := b.String(); err != nil || !strings.Contains(said, want) || strings.Contains(want, "it was not") && strings.Contains(said, "0 ms") {
+		if said := b.String(); err != nil || !strings.Contains(said, want) || strings.Contains(want, "not rendered") && strings.Contains(said, "0 ms") {
 			t.Errorf("%q is not in\n%s (%v)", want, said, err)
 		}
 	}

@@ -113,7 +113,7 @@ func TestFetchShowsFields(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, line := range []string{
-		"field     price = 12,50 € (css:.product .price)", "field     price: nothing matches jsonld:Product/offers.price",
+		"field     price = 12,50 € (css:.product .price)", "field     price: jsonld:Product/offers.price matches nothing",
 		"field     maker = Lux (jsonld:Product/brand)", "field     picture = " + site + "/products/a.png | " + site + "/b.png (xpath://main//img)",
 	} {
 		if !strings.Contains(string(out), line) {

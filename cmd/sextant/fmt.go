@@ -20,7 +20,7 @@ func formatConfig(c *cli.Context) error {
 		return wrongUse("fmt takes one file, found %q, too", c.Args().Get(1))
 	}
 	if c.Bool("write") && c.Bool("check") {
-		return wrongUse("--write replaces the file and --check leaves it alone: use one of them")
+		return wrongUse("--write and --check exclude each other: use one of them")
 	}
 	name, text, err := toFormat(c)
 	if err != nil {
@@ -34,14 +34,14 @@ func formatConfig(c *cli.Context) error {
 	switch {
 	case c.Bool("check"):
 		if line := firstDifference(text, formatted); line > 0 {
-			return no(fmt.Errorf("%s:%d: the layout differs from here on: sextant fmt -w changes it", name, line))
+			return no(fmt.Errorf("%s:%d: the layout differs from here on: sextant fmt -w corrects it", name, line))
 		}
 		return nil
 	case !c.Bool("write"):
 		_, err = c.App.Writer.Write(formatted)
 		return err
 	case name == "-":
-		return wrongUse("--write needs a file, not stdin")
+		return wrongUse("--write requires a file, not stdin")
 	case bytes.Equal(text, formatted):
 		return nil
 	}
@@ -64,7 +64,7 @@ func toFormat(c *cli.Context) (name string, text []byte, err error) {
 	}
 	text, err = os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, fmt.Errorf("%w: name a %s, or a folder that holds one", err, config.FileName)
+		return "", nil, fmt.Errorf("%w: name a %s, or a folder that contains one", err, config.FileName)
 	}
 	return name, text, err
 }

@@ -92,10 +92,10 @@ func TestWrongOptions(t *testing.T) {
 		{[]string{"urls", "--hoost", "x"}, "sextant: urls: there is no option --hoost: did you mean --host? (sextant help urls lists them)\n"},
 		{[]string{"urls", "-x"}, "sextant: urls: there is no option -x (sextant help urls lists them)\n"},
 		{[]string{"--hlep"}, "sextant: sextant: there is no option --hlep: did you mean --help? (sextant help lists them)\n"},
-		{[]string{"status", "--hosts", "many"}, "sextant: status: --hosts cannot be \"many\" (sextant help status says what it takes)\n"},
-		{[]string{"run", "--drain-timeout", "5"}, "sextant: run: --drain-timeout cannot be \"5\" (it is a time with its unit, such as 90s or 10m)\n"},
-		{[]string{"run", "--once=perhaps"}, "sextant: run: --once cannot be \"perhaps\" (sextant help run says what it takes)\n"},
-		{[]string{"report", "broken", "--top"}, "sextant: report: the option --top needs a value (sextant help report says which)\n"},
+		{[]string{"status", "--hosts", "many"}, "sextant: status: --hosts cannot be \"many\" (sextant help status describes its values)\n"},
+		{[]string{"run", "--drain-timeout", "5"}, "sextant: run: --drain-timeout cannot be \"5\" (write a time with its unit, such as 90s or 10m)\n"},
+		{[]string{"run", "--once=perhaps"}, "sextant: run: --once cannot be \"perhaps\" (sextant help run describes its values)\n"},
+		{[]string{"report", "broken", "--top"}, "sextant: report: the option --top requires a value (see sextant help report)\n"},
 		{[]string{"statsu"}, "sextant: there is no command \"statsu\": did you mean \"status\"? (sextant help lists them)\n"},
 		{[]string{"help", "statsu"}, "sextant: there is no command \"statsu\": did you mean \"status\"?\n"},
 	} {
@@ -133,10 +133,10 @@ func TestHeadline(t *testing.T) {
 			s.Rates.PagesPerS = 0.84
 			return s
 		}(),
-		"a: idle (nothing waits), 1 deletion pending, 2 dead letters": busy(crawl.Status{
+		"a: idle (no URLs waiting), 1 deletion pending, 2 dead letters": busy(crawl.Status{
 			Crawler: "a", IdleCode: crawl.IdleNoURL, Idle: "nothing waits", Outbox: crawl.OutboxStatus{Pending: 1, Dead: 2},
 		}),
-		"a: idle (nothing waits), 3 deletions and 60 new texts pending": {
+		"a: idle (no URLs waiting), 3 deletions and 60 new texts pending": {
 			Status:        crawl.Status{Crawler: "a", IdleCode: crawl.IdleNoURL, Idle: "nothing waits", Outbox: crawl.OutboxStatus{Pending: 63}},
 			PendingCounts: admin.PendingCounts{NewTexts: 60},
 		},

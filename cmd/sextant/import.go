@@ -16,7 +16,7 @@ func importConfig(c *cli.Context) error {
 		return wrongUse("import: name one file")
 	}
 	if c.String("format") == "" {
-		return wrongUse("import: say what the file is by --format ibm, funnelback, list, smartsite or norconex")
+		return wrongUse("import: name the file's format with --format ibm, funnelback, list, smartsite or norconex")
 	}
 	format := importer.Format(c.String("format"))
 	if !slices.Contains(importer.Formats(), format) {
@@ -32,7 +32,7 @@ func importConfig(c *cli.Context) error {
 	case errors.As(err, &left) && c.Bool("force"):
 		fmt.Fprintln(c.App.ErrWriter, left)
 	case left != nil:
-		return no(fmt.Errorf("%w\nnothing is written: --force leaves this out, as comments", left))
+		return no(fmt.Errorf("%w\nno file is written: --force turns these into comments", left))
 	case err != nil:
 		return no(err)
 	}

@@ -85,8 +85,8 @@ var logInSteps = map[string][]string{
 	},
 	"oauth2": {"steps     POST %s/token: 200; with credentials (Basic)\n", "the log-in here worked\n", "GET %s/: 200; with credentials (Bearer)\n"},
 	"form": {
-		"steps     GET %s/login: 200\n", `form 1 of 1 (name "", id "") is filled in: u, p; it is sent by POST to %s/login` + "\n",
-		"POST %s/login: 303; leads to %s/; sets the cookie SID\n", "GET %s/: 200; with the cookie SID\n", "the log-in here worked: the answer does not hold the log-in form\n",
+		"steps     GET %s/login: 200\n", `form 1 of 1 (name "", id "") is filled in: u, p; it is submitted with POST to %s/login` + "\n",
+		"POST %s/login: 303; leads to %s/; sets the cookie SID\n", "GET %s/: 200; with the cookie SID\n", "the log-in here worked: the response does not contain the log-in form\n",
 		"GET %s/: 200; with the cookie SID\n",
 	},
 	"certificate": {"steps     GET %s/robots.txt: 200\n", "GET %s/: 200\n"},
@@ -352,8 +352,8 @@ func TestSingleSignOn(t *testing.T) {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
 	_, out, _ := sextant(t, "", "fetch", "-c", config, web.Origin+"/")
-	followEachOther(t, out, "steps     the KDC is asked for a ticket-granting ticket\n", "the log-in intranet worked\n", "GET "+web.Origin+"/robots.txt: 401; the server offers negotiate\n",
-		"there is a ticket for HTTP/127.0.0.1\n", "GET "+web.Origin+"/robots.txt: 404; with credentials (Negotiate)", "GET "+web.Origin+"/: 200; with credentials (Negotiate)\n", "the server proves that it is HTTP/127.0.0.1\n")
+	followEachOther(t, out, "steps     requests a ticket-granting ticket from the KDC\n", "the log-in intranet worked\n", "GET "+web.Origin+"/robots.txt: 401; the server offers negotiate\n",
+		"has a ticket for HTTP/127.0.0.1\n", "GET "+web.Origin+"/robots.txt: 404; with credentials (Negotiate)", "GET "+web.Origin+"/: 200; with credentials (Negotiate)\n", "the server proves that it is HTTP/127.0.0.1\n")
 	if !strings.Contains(out, "header    Www-Authenticate: Negotiate\n") {
 		t.Errorf("the server's token is shown, or nothing:\n%s", out)
 	}

@@ -1,7 +1,8 @@
 // Command sextant crawls web sites into an index by the rules of a CrawlConfig.xml. commands.go has a row for each
 // command. Package service implements the service.
 //
-// It starts one goroutine for signals, and those of the demo. Each is waited for where it is started. It has no lock.
+// It starts one goroutine for signals and the goroutines of the demo. Each is waited for where it is started. It has no
+// lock.
 package main
 
 import (
@@ -153,12 +154,12 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		return wrongUse("%s: there is no option %s%s (%s lists them)", name, dashed(strings.TrimLeft(flag, "-")), nearOption(flag, flags), help)
 	}
 	if flag, ok := strings.CutPrefix(words, "flag needs an argument: -"); ok {
-		return wrongUse("%s: the option %s needs a value (%s says which)", name, dashed(strings.TrimLeft(flag, "-")), help)
+		return wrongUse("%s: the option %s requires a value (see %s)", name, dashed(strings.TrimLeft(flag, "-")), help)
 	}
 	if m := regexp.MustCompile(`^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-(\S+): `).FindStringSubmatch(words); m != nil {
-		option, takes := strings.TrimRight(m[2], ":"), help+" says what it takes"
+		option, takes := strings.TrimRight(m[2], ":"), help+" describes its values"
 		if slices.ContainsFunc(flags, func(f cli.Flag) bool { _, ok := f.(*cli.DurationFlag); return ok && f.Names()[0] == option }) {
-			takes = "it is a time with its unit, such as 90s or 10m"
+			takes = "write a time with its unit, such as 90s or 10m"
 		}
 		return wrongUse("%s: %s cannot be %s (%s)", name, dashed(option), m[1], takes)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// helpInstead turns a command line with a help option into "help COMMAND": the library would take an argument beside
+// helpInstead turns a command line with a help option into "help COMMAND": the library would take an argument next to
 // the option for a command. args has the command first, then its flags.
 func helpInstead(args []string) []string {
 	if len(args) < 2 {

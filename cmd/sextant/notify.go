@@ -18,7 +18,7 @@ const testNotice = 20 * time.Second
 
 func sendTestNotice(c *cli.Context) error {
 	if c.Args().Present() || !c.Bool("test") {
-		return wrongUse("write sextant notify --test: the service sends all other notices by itself")
+		return wrongUse("write sextant notify --test: the service sends all other notices itself")
 	}
 	log, err := newLogger(c)
 	if err != nil {

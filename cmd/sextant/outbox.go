@@ -28,7 +28,7 @@ func outbox(c *cli.Context) error {
 		d.Source = &source
 	}
 	if s := push.State(c.String("state")); s != "" && s != push.DeadLetter {
-		return wrongUse("outbox %s --state %s: only dead letters are sent again or dropped; pending deletions are released or dropped by sextant deletions", what, s)
+		return wrongUse("outbox %s --state %s: only dead letters can be sent again or dropped; use sextant deletions to release or drop pending deletions", what, s)
 	}
 	if d.All == (len(d.URLs) > 0 || d.Target != "" || d.Source != nil) {
 		return wrongUse("outbox %s: name URLs, --target or --source, or write --all", what)
@@ -43,7 +43,7 @@ func outbox(c *cli.Context) error {
 		err = say(c, admin.DecidedLetters{DeadLetters: n}, count(n, "dead letter")+" "+done)
 	}
 	if err == nil && n == 0 && !d.All {
-		return no(fmt.Errorf("nothing like this is a dead letter: sextant outbox --state dead lists those that are"))
+		return no(fmt.Errorf("no dead letter matches: sextant outbox --state dead lists them"))
 	}
 	return err
 }

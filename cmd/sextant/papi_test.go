@@ -143,7 +143,7 @@ func TestIndexerIsDown(t *testing.T) {
 	arguments := []string{"run", "--once", "--drain-timeout=2s", "--listen=off", "--log-level=error", "-c", config, "-d", data}
 	out, err := process(t, arguments...).CombinedOutput()
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || exit.ExitCode() != exitFailed || !strings.Contains(string(out), "stays in the outbox for the next run") {
+	if !ok || exit.ExitCode() != exitFailed || !strings.Contains(string(out), "stay in the outbox for the next run") {
 		t.Errorf("%v, output:\n%s", err, out)
 	}
 	r.start()

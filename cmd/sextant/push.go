@@ -12,7 +12,7 @@ import (
 
 func pushVerify(c *cli.Context) error {
 	if c.NArg() != 1 || c.Args().First() != "verify" {
-		return wrongUse("push: write push verify, followed by options only")
+		return wrongUse("push: write push verify, followed only by options")
 	}
 	o := compare.Options{Target: c.String("target"), Repair: c.Bool("repair"), DeleteForeign: c.Bool("delete-foreign"), Samples: c.Int("samples")}
 	of := toCompare

@@ -231,7 +231,7 @@ echo "<title>Note</title><a href='/beyond.note'>x</a><p>It says: $(cat "$1")"
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
-	for _, want := range []string{"ended with status 4: a bad note", "/none/at/all cannot be started: no such file or directory"} {
+	for _, want := range []string{"ended with status 4: a bad note", "cannot start /none/at/all: no such file or directory"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the log does not have %q:\n%s", want, out)
 		}
@@ -253,7 +253,7 @@ func TestFetchShowsConverter(t *testing.T) {
 		}
 	}
 	out, err := process(t, "check", "-c", path).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "there is no file /none/at/all: nothing is run until there is") {
+	if err != nil || !strings.Contains(string(out), "the file /none/at/all does not exist: nothing is run until it does") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -110,7 +110,7 @@ func TestRecipesAreAccepted(t *testing.T) {
 		}
 		_, report := config.Parse(filepath.Join(dir, "CrawlConfig.xml"), []byte(text), lookups)
 		for _, p := range append(report.Errors, report.Warnings...) {
-			if !strings.Contains(p.Message, "there is no file /usr/") && !strings.Contains(p.Message, "ignoreRobotsTxt fetches") {
+			if !strings.Contains(p.Message, "the file /usr/") && !strings.Contains(p.Message, "ignoreRobotsTxt fetches") {
 				t.Errorf("%s: %v", title, p)
 			}
 		}

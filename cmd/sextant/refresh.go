@@ -19,10 +19,10 @@ func refresh(c *cli.Context) error {
 		return err
 	}
 	words := count(done.URLs, "URL") +
-		fmt.Sprintf(" queued; %d waited already, %d excluded by the rules", done.Waiting, done.Excluded)
+		fmt.Sprintf(" queued; %d were already queued, %d are excluded by the rules", done.Waiting, done.Excluded)
 	if done.HeldUp > 0 {
-		words += "\n" + count(done.HeldUp, "URL") + " of these could not be asked for lately, and will wait until " +
-			"robots.txt, proxy or log-in can be had: sextant explain says which"
+		words += "\n" + count(done.HeldUp, "URL") + " of these could not be requested recently, and wait until " +
+			"robots.txt, proxy or log-in is available: sextant explain shows which"
 	}
 	return errors.Join(err, say(c, done, words)) // err happened after that
 }

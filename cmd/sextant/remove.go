@@ -27,7 +27,7 @@ func remove(c *cli.Context) error {
 	}
 	words := fmt.Sprintf("%s removed, %s for the indexer", count(done.URLs, "URL"), count(done.Deletions, "deletion"))
 	if done.Unknown > 0 {
-		words += fmt.Sprintf("\n%s that was not known: on the kill list", count(done.Unknown, "URL"))
+		words += fmt.Sprintf("\n%s unknown: on the kill list", count(done.Unknown, "URL"))
 	}
 	if len(done.Roots) > 0 {
 		words += "\nroots of the configuration stay: " + join(done.Roots)
@@ -49,14 +49,14 @@ func askRemoval(c *cli.Context, selection admin.Selection) error {
 	return sure(c, "remove", "forgets "+what, "nothing was removed")
 }
 
-// sure asks at a terminal whether to go on with a command; does names its effect. Without a terminal it returns an
-// error that asks for --yes.
+// sure asks on a terminal whether to continue; does describes the command's effect. Without a terminal it returns an
+// error that requires --yes.
 func sure(c *cli.Context, command, does, nothing string) error {
 	in, isFile := c.App.Reader.(*os.File)
 	if !isFile || !term.IsTerminal(int(in.Fd())) {
-		return wrongUse("%s %s: write --yes, too, if that is meant", command, does)
+		return wrongUse("%s %s: if that is intended, add --yes", command, does)
 	}
-	fmt.Fprintf(c.App.ErrWriter, "This %s. Go on? [y/N] ", does)
+	fmt.Fprintf(c.App.ErrWriter, "This %s. Continue? [y/N] ", does)
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if said := strings.ToLower(strings.TrimSpace(line)); err == nil && (said == "y" || said == "yes") {
 		return nil

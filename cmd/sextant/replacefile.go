@@ -29,7 +29,8 @@ func rewrite(name string, text []byte) error {
 	})
 }
 
-// keepOwner gives f the owner and group of the file that it replaces: the service may be able to read it only by these.
+// keepOwner gives f the owner and group of the file that it replaces, because the service may depend on them to read
+// it.
 func keepOwner(f *os.File, was *syscall.Stat_t) error {
 	info, err := f.Stat()
 	if err != nil {

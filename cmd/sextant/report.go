@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// pagesShown is how many pages with a broken link are printed for people.
+// pagesShown is the number of pages per broken link in text output.
 const pagesShown = 10
 
 func makeReport(c *cli.Context) error {
@@ -52,10 +52,10 @@ func reportQuery(c *cli.Context, kind string) (url.Values, time.Time, error) {
 		query.Set("pages", fmt.Sprint(pagesShown))
 	}
 	if kind == report.KindDocuments && c.IsSet("since") {
-		return nil, time.Time{}, wrongUse("report documents says what is there now: it takes no --since; report changes does")
+		return nil, time.Time{}, wrongUse("report documents shows the current state and takes no --since; report changes does")
 	}
 	if kind == report.KindRounds && c.IsSet("host") {
-		return nil, time.Time{}, wrongUse("report rounds is about all hosts: it takes no --host")
+		return nil, time.Time{}, wrongUse("report rounds covers all hosts and takes no --host")
 	}
 	o, err := report.ParseOptions(kind, query, time.Now())
 	if err != nil {

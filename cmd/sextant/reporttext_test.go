@@ -39,7 +39,7 @@ all hosts      URLs  forgotten  first                       last                
   dns          2     1          ` + clock.Local(at) + `  ` + clock.Local(at) + `  http://a.test/  no such host
 http://a.test  2     1                                                                                  
   dns          2     1          ` + clock.Local(at) + `  ` + clock.Local(at) + `  http://a.test/  no such host
-and 1 more (--top 0 names all)
+and 1 more (--top 0 lists all)
 `},
 		{report.KindDocuments, &report.Documents{
 			URLs: 3, Indexed: 1, Hosts: 1, BySource: []report.GroupCount{{Indexed: 1, Waiting: 2, Pending: 3, Dead: 4}}, ByStatus: []report.GroupCount{{Name: "indexed", URLs: 1}},
@@ -56,7 +56,7 @@ by source    indexed  waiting  pending  dead
 by fifo  URLs  indexed
   user   3     1
 
-by type, of pages that were had  URLs  indexed
+by type, for pages ever fetched  URLs  indexed
   (not known)                    3     1
 
 by host          URLs  indexed

@@ -29,14 +29,14 @@ func restore(c *cli.Context) error {
 		return err
 	}
 	if running != nil {
-		return fmt.Errorf("a service runs on %s: stop it, or choose another --data", data)
+		return fmt.Errorf("a service is running on %s: stop it, or choose another --data", data)
 	}
 	h, err := restoreHome(c)
 	if err != nil {
 		return err
 	}
 	if store.Exists(h.Store()) {
-		return fmt.Errorf("%s holds a store already: move it away, or choose another --data", h.Dir)
+		return fmt.Errorf("%s already contains a store: move it away, or choose another --data", h.Dir)
 	}
 	in := c.App.Reader
 	if name != "-" {

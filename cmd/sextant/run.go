@@ -20,13 +20,13 @@ const defaultListen = "127.0.0.1:7370"
 // runFlags returns the flags of run, whose environment variables configure it in a container.
 func runFlags() []cli.Flag {
 	return append(flags(
-		&cli.BoolFlag{Name: "once", Usage: "end when nothing is waiting, in flight or unsent"},
+		&cli.BoolFlag{Name: "once", Usage: "end when no URL or document is waiting, in flight or unsent"},
 		&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial"},
-		&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down, such as 90s or 10m (default: for ever)"},
-		&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR` of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
+		&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down, such as 90s or 10m (default: without limit)"},
+		&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR` of the API, health, status and metrics; off for none. An address other than loopback requires --tls-cert and --tls-key", EnvVars: env("listen")},
 		yesToEdit(), renewNow(),
 		&cli.StringFlag{Name: "memory-limit", EnvVars: env("memory-limit"), Usage: "`SIZE` of memory to stay below, such as 512MiB or 2GiB, mapped files not counted; or off (default: 1GiB, or three quarters of the container's if that is less); GOMEMLIMIT takes precedence"},
-		&cli.IntFlag{Name: "threads", EnvVars: env("threads"), Usage: "fetch at most `N` URLs at once, all Crawlers together (default: the sum of their nthreads)"},
+		&cli.IntFlag{Name: "threads", EnvVars: env("threads"), Usage: "fetch at most `N` URLs concurrently, all Crawlers together (default: the sum of their nthreads)"},
 	), append(accessFlags(), openIDFlags()...)...)
 }
 
@@ -97,16 +97,16 @@ func copiesLeft(crawls []service.CrawlSummary) error {
 	if left == 0 {
 		return nil
 	}
-	return &failure{exitLeft, fmt.Errorf("documents left the index, and %s that should replace them %s not fetched yet: run it again", count(left, "page"), map[bool]string{true: "was", false: "were"}[left == 1])}
+	return &failure{exitLeft, fmt.Errorf("documents left the index, but %s that should replace them %s not fetched yet: run it again", count(left, "page"), map[bool]string{true: "was", false: "were"}[left == 1])}
 }
 
-// checkRun returns what is wrong in the command line.
+// checkRun returns an error for an invalid command line.
 func checkRun(c *cli.Context) error {
 	if c.Int("threads") < 0 {
-		return wrongUse("--threads is 0 (as many as the Crawlers' nthreads together) or more")
+		return wrongUse("--threads must be 0 (the sum of the Crawlers' nthreads) or more")
 	}
 	if c.Int64("max-pages") < 0 || c.Duration("drain-timeout") < 0 {
-		return wrongUse("--max-pages and --drain-timeout are 0 or more")
+		return wrongUse("--max-pages and --drain-timeout must be 0 or more")
 	}
 	if err := checkOpenID(c); err != nil {
 		return err

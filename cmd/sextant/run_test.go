@@ -59,7 +59,7 @@ func TestPackagedServiceIsAsked(t *testing.T) {
 		}
 		return client != nil, said.String()
 	}
-	if found, said := asked(); !found || said != "./data is not there: asking the service of "+packaged+"\n" {
+	if found, said := asked(); !found || said != "./data does not exist: asking the service of "+packaged+"\n" {
 		t.Errorf("found %v: %s", found, said)
 	}
 	if found, said := asked("--data", "data"); found || said != "" {
@@ -82,7 +82,7 @@ func TestCopiesLeft(t *testing.T) {
 	}
 	crawls[1].NotDone.Copies = 1
 	f, ok := errors.AsType[*failure](copiesLeft(crawls))
-	if want := "documents left the index, and 1 page that should replace them was not fetched yet: run it again"; !ok || f.code != exitLeft || f.Error() != want {
+	if want := "documents left the index, but 1 page that should replace them was not fetched yet: run it again"; !ok || f.code != exitLeft || f.Error() != want {
 		t.Errorf("%v, want the exit code %d and %q", f, exitLeft, want)
 	}
 }

@@ -19,7 +19,7 @@ func pause(c *cli.Context) error {
 	return saidDone(c, "paused")
 }
 
-// resume ends a pause. Without a service it ends one that a service left, for a run that is to end by itself.
+// resume ends a pause. Without a service it ends the pause that a previous service stored, so that run --once can end.
 func resume(c *cli.Context) error {
 	if err := ask(c, toChange, func(client *admin.Client) error { return client.Post(c.Context, "/resume", nil, nil, new(struct{})) }); err != nil {
 		return err
@@ -39,12 +39,12 @@ func reload(c *cli.Context) error {
 	}
 	said := "reloaded"
 	if len(done.AfterRestart) > 0 {
-		said += "; changed, and in force only after a restart: " + join(done.AfterRestart)
+		said += "; changed, but takes effect only after a restart: " + join(done.AfterRestart)
 	}
 	return saidDone(c, said)
 }
 
-// yesToEdit is the operator's approval of what changed rules delete. It has no environment variable, which would
+// yesToEdit is the operator's approval of deletions by changed rules. It has no environment variable, which would
 // approve every later change.
 func yesToEdit() cli.Flag {
 	return &cli.BoolFlag{Name: "yes", Usage: "let changed rules delete any number of documents"}
@@ -53,7 +53,7 @@ func yesToEdit() cli.Flag {
 // renewNow sets when documents with other metas or another source are fetched. It has no environment variable, which
 // would apply to every later change.
 func renewNow() cli.Flag {
-	return &cli.BoolFlag{Name: "now", Usage: "fetch documents at once that get other metas, or another source, by rules or roots"}
+	return &cli.BoolFlag{Name: "now", Usage: "fetch documents at once that get other metas, or another source, from rules or roots"}
 }
 
 // ready is the health check of containers: without a running service it fails, whatever the state of the store.

@@ -14,7 +14,7 @@ import (
 func selectionFlags(own ...cli.Flag) []cli.Flag {
 	own = append(own, filterFlags()...)
 	return flags(append(own,
-		&cli.StringFlag{Name: "group", Usage: "only URLs in the sites of the roots of this `GROUP`"},
+		&cli.StringFlag{Name: "group", Usage: "only URLs on the sites of the roots of this `GROUP`"},
 		&cli.StringFlag{Name: "source", Usage: "only URLs that were pushed under this `SOURCE`"},
 		&cli.StringFlag{Name: "match", Usage: "only URLs that match this `XMLCONDITION`, or the one in the file of this name, such as <Path val=\"/a\"/>"},
 		&cli.BoolFlag{Name: "all", Usage: "all of them"},
@@ -40,7 +40,7 @@ func selectionOf(c *cli.Context) (admin.Selection, error) {
 			return s, err
 		}
 		if len(s.URLs) == 0 {
-			return s, wrongUse("%s: stdin holds no URL", c.Command.Name)
+			return s, wrongUse("%s: stdin contains no URL", c.Command.Name)
 		}
 	}
 	if s.Empty() {

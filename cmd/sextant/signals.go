@@ -25,7 +25,7 @@ func catchSignals(ctx context.Context, log *slog.Logger) (*signals, func()) {
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &signals{stop: stop, hangups: make(chan struct{}, 1)}
 	return s, onSignals(cancel, func() {
-		log.Warn("ended at once by a second signal: what was committed is kept, what was in flight is fetched again")
+		log.Warn("ended at once by a second signal; committed data is kept, and URLs in flight are fetched again")
 		os.Exit(exitFailed)
 	}, func() {
 		select {
@@ -69,13 +69,13 @@ func onSignals(first, second, hangup func()) (stop func()) {
 	}
 }
 
-// together is how soon after the first signal another one counts as the same request: timeout(1), and programs that
-// stop a process and its group, send two at once. No user types that fast.
+// together is the time after the first signal within which another one counts as the same request: timeout(1), and
+// programs that stop a process and its group, send two at once. No user types that fast.
 const together = 100 * time.Millisecond
 
 // stops counts the requests to stop.
 type stops struct {
-	first time.Time // zero: none yet
+	first time.Time // zero if none yet
 }
 
 // take returns 1 for the first request, 2 for a later one, 0 for a repetition of the first one.

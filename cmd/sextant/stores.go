@@ -56,7 +56,7 @@ func dial(c *cli.Context, crawler, packaged string) (*admin.Client, error) {
 		return client, err
 	}
 	if client, err = admin.Dial(c.Context, packaged, crawler); client != nil {
-		fmt.Fprintf(c.App.ErrWriter, "%s is not there: asking the service of %s\n", data, packaged)
+		fmt.Fprintf(c.App.ErrWriter, "%s does not exist: asking the service of %s\n", data, packaged)
 	}
 	return client, err
 }
@@ -64,7 +64,7 @@ func dial(c *cli.Context, crawler, packaged string) (*admin.Client, error) {
 // clientCall is a method of a client.
 type clientCall[In, Out any] = func(*admin.Client, context.Context, In) (Out, error)
 
-// asked is ask for the result of a client's method.
+// asked calls ask and returns the result of a client's method.
 func asked[In, Out any](c *cli.Context, of storeOf, call clientCall[In, Out], in In) (out Out, err error) {
 	err = ask(c, of, func(client *admin.Client) (err error) {
 		out, err = call(client, c.Context, in)
@@ -159,7 +159,7 @@ func withSettings(of storeOf) storeOf {
 		}
 		crawler, err := configuredCrawler(c, o.Home.Crawler)
 		if err != nil {
-			o.Log.Info("the configuration is not read: the defaults count", "error", err)
+			o.Log.Info("the configuration is not read: the defaults apply", "error", err)
 			o.Settings.Frontier = scheduler.DefaultSettings()
 			return o, nil
 		}
@@ -178,7 +178,7 @@ func toConfigured(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 func toSelect(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	o, err := toConfigured(c, log)
 	if err == nil && !store.Exists(o.Home.Store()) {
-		err = fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", o.Home.Dir)
+		err = fmt.Errorf("%s contains no store: nothing was crawled there yet, or --data names another directory", o.Home.Dir)
 	}
 	return o, err
 }
@@ -211,17 +211,17 @@ func configuredCrawler(c *cli.Context, name string) (config.Crawler, error) {
 	return config.Crawler{}, errors.New("it has no such Crawler")
 }
 
-// theService returns the running service, for a command that requires it; the error reports that there is none, and
-// then as the consequence, or why it cannot be used.
+// theService returns the running service for a command that requires it. If there is none, the error says so and adds
+// then as the remedy; otherwise it reports why the service cannot be used.
 func theService(c *cli.Context, crawler, then string) (*admin.Client, error) {
 	client, err := dial(c, crawler, packagedData)
 	if err == nil && client == nil {
-		err = fmt.Errorf("no service runs on %s: %s", c.String("data"), then)
+		err = fmt.Errorf("no service is running on %s: %s", c.String("data"), then)
 	}
 	return client, err
 }
 
-// list prints the items of a list of the API, up to --limit of them, by text for people. none is the message for an
+// list prints the items of a list of the API, up to --limit of them, as JSON or with text. none is the message for an
 // empty list, on stderr, so that stdout contains only the list.
 func list[T any](c *cli.Context, of storeOf, none string, text func(*T) error, path string, query url.Values) error {
 	shown, limit := 0, c.Int("limit")
@@ -273,7 +273,7 @@ func decision(c *cli.Context, verbs ...string) (verb string, urls []string, err 
 		return "", nil, nil
 	}
 	if !slices.Contains(verbs, verb) {
-		return "", nil, wrongUse("%s %q: write %s and URLs or --all; without, they are listed", c.Command.Name, verb, strings.Join(verbs, " or "))
+		return "", nil, wrongUse("%s %q: write %s with URLs or --all; without it, they are listed", c.Command.Name, verb, strings.Join(verbs, " or "))
 	}
 	urls, err = expandStdin(c, c.Args().Tail())
 	return verb, urls, err

@@ -164,7 +164,7 @@ func renewedWords(p *review.Preview) string {
 	const what = "documents with other metas or another source"
 	switch p.AtOnce {
 	case 0:
-		return what + " when they are fetched next; at once with --now"
+		return what + " when they are next fetched; at once with --now"
 	case p.Renewed.Count:
 		return what + ", fetched again at once"
 	}

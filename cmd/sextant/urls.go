@@ -15,14 +15,14 @@ import (
 // source, which has more than one meaning.
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "status", Usage: "only URLs with this HTTP `CODE`, or class of codes such as 4xx (760: excluded, 0: never answered)"},
+		&cli.StringFlag{Name: "status", Usage: "only URLs with this HTTP `CODE`, or class of codes such as 4xx (760: excluded, 0: no response)"},
 		&cli.StringFlag{Name: "class", Usage: "only `ok|redirect|ignored|temporary|permanent|pending`"},
 		&cli.StringFlag{Name: "reason", Usage: "only URLs with this `REASON`, such as not_found or duplicate"},
 		&cli.StringFlag{Name: "fate", Usage: "only URLs with this `FATE`, such as indexed, near_duplicate or deletion_pending"},
-		&cli.StringFlag{Name: "error", Usage: "only URLs with this `CLASS` of errors of the reports, such as 4xx or dns"},
+		&cli.StringFlag{Name: "error", Usage: "only URLs with this `CLASS` of errors in the reports, such as 4xx or dns"},
 		&cli.StringFlag{Name: "fifo", Usage: "only URLs in this `FIFO`"},
 		&cli.StringFlag{Name: "host", Usage: "only URLs of this `HOST` name, or scheme://host:port"},
-		&cli.StringFlag{Name: "text", Usage: "only URLs with this `TEXT` in them"},
+		&cli.StringFlag{Name: "text", Usage: "only URLs that contain this `TEXT`"},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// colour is a meaning of text, for a terminal.
+// colour is the meaning of a text, shown by its colour on a terminal.
 type colour string
 
 const (
@@ -68,7 +68,7 @@ func saidDone(c *cli.Context, word string) error {
 	return say(c, map[string]string{"result": word}, word)
 }
 
-// say prints v, for people as a line of text.
+// say prints v as JSON, or words as text.
 func say(c *cli.Context, v any, words string) error {
 	return show(c, v, func() error {
 		_, err := fmt.Fprintln(c.App.Writer, words)

@@ -47,7 +47,7 @@ func TestLayout(t *testing.T) {
 
 func TestNotWellFormed(t *testing.T) {
 	_, err := File("a.xml", []byte("<A>\n  <B>\n</A>"))
-	want := "a.xml:3:1: </A> where </B> is expected: <B>, opened at line 2, column 3, is not closed"
+	want := "a.xml:3:1: </A> found where </B> is expected: <B>, opened at line 2, column 3, is not closed"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

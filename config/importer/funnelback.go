@@ -44,7 +44,7 @@ func counterparts() map[string]counterpart {
 		"crawler.accept_cookies":          boolean("enableCookies"),
 		"crawler.start_urls_file":         startURLsFile,
 		"crawler.max_files_per_server":    filesPerServer,
-		"crawler.monitor_url_reject_list": advice("write the patterns into a file, one a line, and <RejectList file=\"...\"/>"),
+		"crawler.monitor_url_reject_list": advice("write the patterns to a file, one per line, and <RejectList file=\"...\"/>"),
 		"indexer_options":                 indexerOptions,
 		"http_user":                       advice(basicAuth),
 		"http_passwd":                     advice(basicAuth),
@@ -116,7 +116,7 @@ func collectionConfig(d *document, file *crawlspace.File) (errs []error) {
 	return nil
 }
 
-// leaveOut records a setting without a counterpart; with told it is an error, too.
+// leaveOut records a setting without a counterpart; if told is set it is also an error.
 func (c *collection) leaveOut(l line, key, value, why string, told bool) {
 	note := "Not translated: " + key + "=" + shown(key, value)
 	if why != "" {
@@ -152,7 +152,7 @@ func (c *collection) write() {
 		for _, name := range []string{"defaultAccept", "defaultIndex", "defaultFollow"} {
 			c.set(name, "false")
 		}
-		c.notes = append(c.notes, "Without include_patterns the site of the start URL is crawled, no other.")
+		c.notes = append(c.notes, "Without include_patterns, only the site of the start URL is crawled.")
 	}
 	// Funnelback deletes nothing after a temporary error, refreshes each night, and ignores wildcards and Allow in
 	// robots.txt.
@@ -225,7 +225,7 @@ func number(elementName, name string, unit int64) counterpart {
 		}
 		least, most := limits(elementName, name)
 		if n < 0 || n > most/unit || n*unit < least {
-			return name + " is " + strconv.FormatInt(least, 10) + " to " + strconv.FormatInt(most, 10)
+			return name + " must be " + strconv.FormatInt(least, 10) + " to " + strconv.FormatInt(most, 10)
 		}
 		a := attribute{name, strconv.FormatInt(n*unit, 10)}
 		if elementName == "Crawler" {
@@ -271,7 +271,7 @@ func filesPerServer(c *collection, v string) string {
 	least, most := limits("Traps", "maxURLsPerHost")
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < least || n > most {
-		return "it is not a number from 1"
+		return "it is not a number of 1 or more"
 	}
 	c.traps = []attribute{{"maxURLsPerHost", v}}
 	return ""
@@ -284,7 +284,7 @@ func advice(words string) counterpart {
 func urlLength(c *collection, v string) string {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 {
-		return "it is not a number from 1"
+		return "it is not a number of 1 or more"
 	}
 	if n < weburl.MaxLength {
 		c.longest = n
@@ -304,7 +304,7 @@ func rejectFiles(c *collection, v string) string {
 
 func (d *document) userAgent(v string) string {
 	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "a header carries printable ASCII only"
+		return "a header contains only printable ASCII"
 	}
 	d.set("userAgent", v)
 	return ""

@@ -26,7 +26,7 @@ func crawlRules(d *document, file *crawlspace.File) []error {
 	d.set("smartRefresh", "true")
 	if attr == "rules" && !suggestRoots(d, file, space) {
 		d.untranslated = append(d.untranslated, &actionrules.Error{At: actionrules.Position{File: file.Name}, Rule: -1,
-			Err: errors.New("IBM keeps start URLs elsewhere, and the rules allow no host by name that they do not forbid: write a <Root url=\"http://...\" site=\"false\"/> for each")})
+			Err: errors.New("IBM stores start URLs elsewhere, and the rules allow no host by name that they do not also forbid: write a <Root url=\"http://...\" site=\"false\"/> for each")})
 	}
 	d.add("CrawlSpace", attribute{attr, file.Name})
 	d.add("IgnoredExtensions")
@@ -38,7 +38,7 @@ func crawlRules(d *document, file *crawlspace.File) []error {
 // suggestRoots adds as start URLs the home pages of hosts that are allowed by name, and the prefixes of URLs up to
 // their first asterisk; false if there are none. It reports and omits those that other rules forbid.
 func suggestRoots(d *document, file *crawlspace.File, space *crawlspace.Space) bool {
-	d.comment("IBM keeps start URLs elsewhere: these are what the rules allow by name. Look them through.")
+	d.comment("IBM stores start URLs elsewhere: these are the hosts that the rules allow by name. Review them.")
 	const most = 20
 	seen, roots := make(map[string]bool), 0
 	for _, l := range lines(file) {

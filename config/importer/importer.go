@@ -22,8 +22,7 @@ const (
 	IBM Format = "ibm"
 	// Funnelback is a collection.cfg: lines key=value. The crawler's keys are translated.
 	Funnelback Format = "funnelback"
-	// List is a flat list of rules, one a line, in the terms of Elastic's or
-	// Norconex's crawlers; see Import.
+	// List is a flat list of rules, one per line, in the terms of Elastic's or Norconex's crawlers; see Import.
 	List Format = "list"
 	// Smartsite is a list key=value of the settings of its web crawler; see docs/moving/smartsite.md.
 	Smartsite Format = "smartsite"
@@ -37,8 +36,8 @@ func Formats() []Format { return []Format{IBM, Funnelback, List, Smartsite, Norc
 // maxFaults bounds the errors that are listed for a file.
 const maxFaults = 100
 
-// Untranslated are the settings that were left out as allowed, each with its line. The text is complete without them,
-// and has them as comments.
+// Untranslated contains the settings that were left out as allowed, each with its line. The text is complete without
+// them and contains them as comments.
 type Untranslated []error
 
 func (u Untranslated) Error() string { return bounded(u).Error() }
@@ -106,7 +105,7 @@ func readable(text []byte, name string, raw []byte) error {
 
 func bounded(errs []error) error {
 	if more := len(errs) - maxFaults; more > 0 {
-		errs = append(errs[:maxFaults:maxFaults], fmt.Errorf("and %d faults more", more))
+		errs = append(errs[:maxFaults:maxFaults], fmt.Errorf("and %d more faults", more))
 	}
 	return errors.Join(errs...)
 }

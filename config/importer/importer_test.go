@@ -219,11 +219,11 @@ func TestFaults(t *testing.T) {
 		"unknown format":  {"yaml", "", []string{`unknown format "yaml": write one of [ibm funnelback list smartsite norconex]`}},
 		"NUL":             {List, "allow begins /\n\x00", []string{"f:2:1: NUL byte"}},
 		"not UTF-8":       {Funnelback, "a=\xFF", []string{"f:1:3: byte 0xFF"}},
-		"IBM":             {IBM, "allow domain a\ndeny domain b\n forbid address 1.2.3.4 /8\n", []string{`f:2:1: "deny" is no action`, "f:3:25: /8 is no netmask"}},
+		"IBM":             {IBM, "allow domain a\ndeny domain b\n forbid address 1.2.3.4 /8\n", []string{`f:2:1: "deny" is not an action`, "f:3:25: /8 is not a netmask"}},
 		"not key=value":   {Funnelback, "start_url=http://a/\n nonsense\n=x\n", []string{`f:2:2: "nonsense" is not of the form key=value`, `f:3:1: "=x"`}},
 		"not a rule":      {List, "http://a/\npermit begins /\nwww.example.com\n", []string{`f:2:1: "permit begins /" is neither`, "f:3:1: "}},
 		"no type":         {List, "allow /blog\n", []string{`f:1:1: "/blog" is not a type of rule: write allow begins`}},
-		"no pattern":      {List, "deny begins \nexclude\n", []string{"f:1:1: a pattern is missing", `f:2:1: a pattern is missing: write for example exclude .*\.pdf`, "f:2:1: \"exclude\" is mixed"}},
+		"no pattern":      {List, "deny begins \nexclude\n", []string{"f:1:1: a pattern is missing", `f:2:1: a pattern is missing: write one such as exclude .*\.pdf`, "f:2:1: \"exclude\" is mixed"}},
 		"mixed":           {List, "allow begins /\ninclude .*\nexclude .*\n", []string{`f:2:1: "include" is mixed`}},
 		"URL and a blank": {List, "http://a/ allow\n", []string{`f:1:1: "http://a/ allow" is neither`}},
 	} {
@@ -239,7 +239,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	_, err := Import(List, "f", []byte(strings.Repeat("nonsense\n", 1000)))
-	if n := strings.Count(err.Error(), "\n") + 1; n != maxFaults+1 || !strings.Contains(err.Error(), "and 900 faults more") {
+	if n := strings.Count(err.Error(), "\n") + 1; n != maxFaults+1 || !strings.Contains(err.Error(), "and 900 more faults") {
 		t.Errorf("%d lines of error:\n%.200s", n, err)
 	}
 }
@@ -325,7 +325,7 @@ func TestWhatHasNoCounterpartIsTold(t *testing.T) {
 	}{
 		"Funnelback": {Funnelback, "start_url=http://www.example.com/\ncrawler.novel=1\nui.colour=red\n", "f:2:1: crawler.novel: it has no counterpart"},
 		"no start":   {Funnelback, "crawler.num_crawlers=2\n", "f: there is no start_url"},
-		"IBM":        {IBM, "allow domain *.example.com\nforbid domain *\n", "f: IBM keeps start URLs elsewhere"},
+		"IBM":        {IBM, "allow domain *.example.com\nforbid domain *\n", "f: IBM stores start URLs elsewhere"},
 		"Smartsite":  {Smartsite, "start_urls=http://www.example.com/\nnovel=1\n", "f:2:1: novel: it has no counterpart"},
 		"a user":     {Funnelback, "start_url=http://www.example.com/\nhttp_user=u\n", `f:2:1: http_user: write <Fetch auth="basic" `},
 		"a password": {Funnelback, "start_url=http://www.example.com/\nhttp_passwd=p\n", `f:2:1: http_passwd: write <Fetch auth="basic" `},

@@ -72,7 +72,7 @@ func (r *listReader) line(l line) {
 		r.root(l)
 	}
 	if r.elastic && r.filters {
-		r.errs = append(r.errs, l.errorf("%s is mixed with lines of the other kind: write allow and deny, or include and exclude", clip(first)))
+		r.errs = append(r.errs, l.errorf("%s is mixed with lines of the other kind: write either allow and deny, or include and exclude", clip(first)))
 		r.filters, r.elastic = !r.filters, !r.elastic // reported once for each change
 	}
 }
@@ -119,7 +119,7 @@ func (r *listReader) rule(l line, policy, kind, pattern string) {
 		if kind == "url" {
 			example = policy + ` .*\.pdf`
 		}
-		r.errs = append(r.errs, l.errorf("a pattern is missing: write for example %s", example))
+		r.errs = append(r.errs, l.errorf("a pattern is missing: write one such as %s", example))
 		return
 	}
 	holds := actionrules.Condition(a)

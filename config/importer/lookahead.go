@@ -109,8 +109,8 @@ func absentFirst(expression string, whole bool) (absent []string, rest string) {
 	return absent, rest
 }
 
-// scanTo returns the length up to the bracket that closes the group that s is the inside of, the whole length if none
-// does, and reports whether there is a | before it outside of other brackets.
+// scanTo returns the length up to the bracket that closes the group whose inside s is, or the whole length without such
+// a bracket. It reports whether there is a | before it outside other brackets.
 func scanTo(s string) (end int, bar bool) {
 	depth, class := 0, 0
 	for i := 0; i < len(s); i++ {

@@ -103,7 +103,7 @@ func crawlerElements(top *node) ([]*node, error) {
 		case "crawlers":
 			for _, c := range n.all("crawler") {
 				if crawler != nil {
-					return nil, c.errorf("this is another crawler: put each into a file of its own, and import them one by one")
+					return nil, c.errorf("this is a second crawler: write each to a separate file, and import the files one by one")
 				}
 				crawler = c
 			}
@@ -117,7 +117,7 @@ func crawlerElements(top *node) ([]*node, error) {
 	case root.name == "crawler":
 		crawler, beside = root, nil
 	case crawler == nil:
-		return nil, root.errorf("there is no <crawlers> with a <crawler> in it")
+		return nil, root.errorf("<crawlers> with a <crawler> inside is missing")
 	}
 	elements = append([]*node{{line: crawler.line, name: "crawler", attr: crawler.attr}}, crawler.kids...)
 	for _, n := range defaults {
@@ -133,7 +133,7 @@ func crawlerElements(top *node) ([]*node, error) {
 func (x *norconex) leaveOut(n *node, why string) {
 	switch {
 	case strings.EqualFold(n.attr["onMatch"], "exclude"), n.attr["onMatch"] == "" && n.excludes() && !strings.HasSuffix(n.class(), "Filter"):
-		x.errs = append(x.errs, n.errorf("%s keeps documents out and cannot be imported: %s", n.label(), why))
+		x.errs = append(x.errs, n.errorf("%s excludes documents and cannot be imported: %s", n.label(), why))
 		return
 	}
 	x.notes = append(x.notes, "Not translated: "+n.label()+" of line "+strconv.Itoa(n.at.Line)+": "+why)
@@ -147,7 +147,7 @@ func (x *norconex) id(n *node) {
 	switch {
 	case id == "":
 	case !printable(id):
-		x.leaveOut(n, "its id has control characters")
+		x.leaveOut(n, "its id contains control characters")
 	default:
 		if complaint := x.crawlerName(id); complaint != "" {
 			x.leaveOut(n, complaint)
@@ -167,7 +167,7 @@ func (x *norconex) startURLs(n *node) {
 		case k.name == "provider":
 			x.leaveOut(k, "it has no counterpart")
 		case k.name == "urlsFile" && scope.domain: // its hosts are unknown here
-			x.errs = append(x.errs, k.errorf("with stayOnDomain write the start URLs of the file as <url>: the crawl is kept on their hosts"))
+			x.errs = append(x.errs, k.errorf("with stayOnDomain, write the start URLs of the file as <url>: the crawl stays on their hosts"))
 		case k.name == "urlsFile" && printable(k.text):
 			x.hasSource = true
 			x.add("Roots", attribute{"file", k.text})
@@ -175,12 +175,12 @@ func (x *norconex) startURLs(n *node) {
 			x.hasSource = true
 			x.start(scope, k.name, u)
 		default:
-			x.errs = append(x.errs, k.errorf("%s in startURLs is not known: write <url>, <sitemap> with an absolute URL, <urlsFile> or <provider>", k.label()))
+			x.errs = append(x.errs, k.errorf("unknown %s in startURLs: write <url>, <sitemap> with an absolute URL, <urlsFile> or <provider>", k.label()))
 		}
 	}
 }
 
-// start adds a start URL, or that of a sitemap, and the bounds around it.
+// start adds the URL of a start page or sitemap, and the bounds around it.
 func (x *norconex) start(s scope, kind string, u weburl.URL) {
 	if x.roots[kind+u.String()] {
 		return
@@ -205,7 +205,7 @@ func (x *norconex) number(n *node, element, name string, set func(attribute)) {
 	least, most := limits(element, name)
 	v, err := strconv.ParseInt(n.text, 10, 64)
 	if err != nil || v < least || v > most {
-		x.leaveOut(n, fmt.Sprintf("%s is %d to %d", name, least, most))
+		x.leaveOut(n, fmt.Sprintf("%s must be %d to %d", name, least, most))
 		return
 	}
 	set(attribute{name, strconv.FormatInt(v, 10)})
@@ -270,7 +270,7 @@ func ignoring(set ...attribute) func(*norconex, *node) {
 				x.set(a.name, a.value)
 			}
 		case len(n.kids) > 0:
-			x.leaveOut(n, "what stands in it has no counterpart")
+			x.leaveOut(n, "its contents have no counterpart")
 		}
 	}
 }
@@ -299,7 +299,7 @@ func (x *norconex) delay(n *node) {
 		x.pause = strconv.FormatInt(ms, 10)
 	}
 	if scope := n.attr["scope"]; scope != "site" {
-		x.notes = append(x.notes, "The pause is one for each host here, not one for the crawler or a thread.")
+		x.notes = append(x.notes, "The pause applies to each host, not to the crawler or a thread.")
 	}
 }
 
@@ -319,7 +319,7 @@ func (x *norconex) write() {
 	if len(x.scope) > 0 {
 		rules = append(rules, rule("<ar:Not>"+anyOf(x.scope)+"</ar:Not>", "Ignore"))
 	} else {
-		x.notes = append(x.notes, "Without stayOnDomain links lead to any host that the filters let pass.")
+		x.notes = append(x.notes, "Without stayOnDomain, links to any host that passes the filters are followed.")
 	}
 	rules = append(rules, x.refs.rules("Ignore")...)
 	x.rules(append(rules, x.docs.rules("NoIndex")...))

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// filters are conditions ; a URL must match one (include) or none (exclude).
+// filters are conditions; a URL must match one (include) or none (exclude).
 type filters struct {
 	include, exclude []string // conditions
 	included         bool     // there is an include, translated or not
@@ -75,11 +75,11 @@ func filterConditions(n *node) ([]actionrules.Condition, error) {
 	case "ReferenceFilter", "GenericReferenceFilter":
 		matchers := n.all("valueMatcher")
 		if len(matchers) != 1 || len(n.kids) != 1 {
-			return nil, errors.New("one <valueMatcher> is expected in it")
+			return nil, errors.New("it requires one <valueMatcher>")
 		}
 		return matcherConditions(matchers[0])
 	}
-	return nil, errors.New("only filters by URL are known: ReferenceFilter, RegexReferenceFilter, ExtensionReferenceFilter")
+	return nil, errors.New("only filters by URL are supported: ReferenceFilter, RegexReferenceFilter, ExtensionReferenceFilter")
 }
 
 func norm(ignoreCase bool) actionrules.Norm {
@@ -96,7 +96,7 @@ func extensionConditions(n *node, ignoreCase bool) (all []actionrules.Condition,
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("it names no extension")
+		return nil, errors.New("it lists no extension")
 	}
 	return all, nil
 }
@@ -182,7 +182,7 @@ func readsAlike(expression string) error {
 		switch c := expression[i]; {
 		case c == '\\':
 			if strings.HasPrefix(expression[i:], `\Q`) {
-				return errors.New(`\Q is not read: put a \ before each character that stands for itself`)
+				return errors.New(`\Q is not supported: put a \ before each literal character`)
 			}
 			i++
 		case !inside && c == '[':
@@ -192,7 +192,7 @@ func readsAlike(expression string) error {
 				i++
 			}
 		case inside && (c == '[' || strings.HasPrefix(expression[i:], "&&") || c == ']' && i == start):
-			return fmt.Errorf("%s in brackets means something else in Java: write the characters out", clip(expression[i:min(i+2, len(expression))]))
+			return fmt.Errorf("%s in brackets has another meaning in Java: write out the characters", clip(expression[i:min(i+2, len(expression))]))
 		case inside && c == ']':
 			inside = false
 		}

@@ -11,7 +11,7 @@ import (
 // scope holds the bounds around start URLs that the attributes of startURLs set.
 type scope struct{ domain, subdomains, port, protocol bool }
 
-// scopeOf reads the attributes. Unsupported bounds are an error: URLs outside of them would be crawled.
+// scopeOf reads the attributes. Unsupported bounds are an error: URLs outside them would be crawled.
 func scopeOf(n *node) (s scope, err error) {
 	for name, to := range map[string]*bool{"stayOnDomain": &s.domain, "includeSubdomains": &s.subdomains, "stayOnPort": &s.port, "stayOnProtocol": &s.protocol} {
 		if *to, err = n.flag(name, false); err != nil {
@@ -19,7 +19,7 @@ func scopeOf(n *node) (s scope, err error) {
 		}
 	}
 	if !s.domain && (s.port || s.protocol) {
-		return s, n.errorf("stayOnPort and stayOnProtocol are taken over with stayOnDomain=\"true\" only")
+		return s, n.errorf("stayOnPort and stayOnProtocol are imported only with stayOnDomain=\"true\"")
 	}
 	return s, nil
 }

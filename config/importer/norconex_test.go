@@ -100,24 +100,24 @@ func TestNorconexScope(t *testing.T) {
 func TestNorconexRefuses(t *testing.T) {
 	for raw, want := range map[string]string{
 		norconexXML("", `<referenceFilters><filter class="ReferenceFilter" onMatch="exclude"><valueMatcher method="regex">.*(?=a)</valueMatcher></filter></referenceFilters>`):   `c.xml:2:19: the exclude <filter class="ReferenceFilter"> cannot be imported`,
-		norconexXML("", `<referenceFilters><filter class="RegexReferenceFilter" onMatch="exclude">.*[a-z&amp;&amp;[^b]]</filter></referenceFilters>`):                            "means something else in Java",
+		norconexXML("", `<referenceFilters><filter class="RegexReferenceFilter" onMatch="exclude">.*[a-z&amp;&amp;[^b]]</filter></referenceFilters>`):                            "has another meaning in Java",
 		norconexXML("", `<referenceFilters><filter class="SegmentCountURLFilter" onMatch="exclude" count="5"/></referenceFilters>`):                                              "only filters by URL",
 		norconexXML("", `<documentFilters><filter class="MetadataFilter" onMatch="exclude"/></documentFilters>`):                                                                 "only filters by URL",
 		norconexXML("", `<referenceFilters><filter class="ReferenceFilter" onMatch="exclude"><valueMatcher ignoreDiacritic="true">a</valueMatcher></filter></referenceFilters>`): "ignoreDiacritic has no counterpart",
 		norconexXML("", `<referenceFilters><filter class="ReferenceFilter" onMatch="keep"/></referenceFilters>`):                                                                 "neither include nor exclude",
-		norconexXML("", `<importer><preParseHandlers><handler class="TextFilter" onMatch="exclude"/></preParseHandlers></importer>`):                                             "c.xml:2:1: <importer> keeps documents out",
-		norconexXML("", `<importer><if><condition/><then><reject/></then></if></importer>`):                                                                                      "keeps documents out",
+		norconexXML("", `<importer><preParseHandlers><handler class="TextFilter" onMatch="exclude"/></preParseHandlers></importer>`):                                             "c.xml:2:1: <importer> excludes documents",
+		norconexXML("", `<importer><if><condition/><then><reject/></then></if></importer>`):                                                                                      "excludes documents",
 		norconexXML(`stayOnPort="true"`, ""):                                                                                   "with stayOnDomain",
 		norconexXML(`stayOnDomain="yes"`, ""):                                                                                  "neither true nor false",
 		`<crawler><startURLs stayOnDomain="true"><urlsFile>u.txt</urlsFile></startURLs></crawler>`:                             "write the start URLs of the file as <url>",
 		"#set($dir = \"x\")\n" + norconexXML("", ""):                                                                           `c.xml:1:1: "#set" belongs to the template engine`,
 		norconexXML("", `<referenceFilters><filter class="$filterRegexRef" onMatch="exclude">.*a</filter></referenceFilters>`): `"$f" belongs to the template engine`,
-		`<httpcollector><crawlers><crawler/><crawler/></crawlers></httpcollector>`:                                             "c.xml:1:36: this is another crawler",
-		`<httpcollector><crawlers/></httpcollector>`:                                                                           "there is no <crawlers>",
+		`<httpcollector><crawlers><crawler/><crawler/></crawlers></httpcollector>`:                                             "c.xml:1:36: this is a second crawler",
+		`<httpcollector><crawlers/></httpcollector>`:                                                                           "<crawlers> with a <crawler> inside is missing",
 		`<crawler id="a"/>`:  "there is no start URL",
 		"<crawler>\n</craw>": "c.xml:2:8: this is not XML",
 		`plain`:              "one element",
-		strings.Repeat("<a>", 60) + strings.Repeat("</a>", 60): "more than 50 deep",
+		strings.Repeat("<a>", 60) + strings.Repeat("</a>", 60): "nested deeper than 50",
 	} {
 		text, err := Import(Norconex, "c.xml", []byte(raw))
 		if text != nil || err == nil || !strings.Contains(err.Error(), want) {

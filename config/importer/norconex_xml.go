@@ -53,7 +53,7 @@ func parseNodes(file *crawlspace.File) (*node, []error) {
 		switch t := token.(type) {
 		case xml.StartElement:
 			if len(open) > maxNesting {
-				return nil, append(errs, at.errorf("elements lie more than %d deep in each other", maxNesting))
+				return nil, append(errs, at.errorf("elements are nested deeper than %d", maxNesting))
 			}
 			made := &node{line: at, name: t.Name.Local, attr: make(map[string]string)}
 			for _, a := range t.Attr {
@@ -75,7 +75,7 @@ func parseNodes(file *crawlspace.File) (*node, []error) {
 
 func templateFault(at line, text string) []error {
 	if found := velocity.FindString(text); found != "" {
-		return []error{at.errorf("%s belongs to the template engine: write in its place what it stands for", clip(strings.TrimSpace(found)))}
+		return []error{at.errorf("%s belongs to the template engine: replace it with its value", clip(strings.TrimSpace(found)))}
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ type smartsite struct {
 	off        bool // Discovery is
 }
 
-// smartsiteKeys returns the settings of the web crawler (Smartsite, "Web crawler"), by names made of their titles, and
-// those of Web.config by their own. A complaint describes the fault.
+// smartsiteKeys returns the settings of the web crawler (Smartsite, "Web crawler"), by names derived from their titles,
+// and those of Web.config by their own names. A complaint describes the fault.
 func smartsiteKeys() map[string]func(s *smartsite, value string) (complaint string) {
 	text := func(element string) func(*smartsite, string) string {
 		return func(s *smartsite, v string) string {
@@ -90,7 +90,7 @@ func smartsiteList(d *document, file *crawlspace.File) (errs []error) {
 		case !ok || key == "":
 			errs = append(errs, l.errorf("%s is not of the form key=value", clip(l.text)))
 		case seen[key]:
-			errs = append(errs, l.errorf("%s is written twice: write all values in one line", key))
+			errs = append(errs, l.errorf("%s is written twice: write all values on one line", key))
 		case translate == nil:
 			d.comment("Not translated: %s=%s", key, shown(key, v))
 			d.untranslated = append(d.untranslated, l.errorf("%s: it has no counterpart", key))
@@ -111,8 +111,7 @@ func smartsiteList(d *document, file *crawlspace.File) (errs []error) {
 	return nil
 }
 
-// write puts all that was translated into the document. Start URLs are accepted, with what matches
-// one of them.
+// write writes the translation to the document. Start URLs are accepted, as are URLs that match one of them.
 func (s *smartsite) write() {
 	s.set("errorPolicy", "smartsite")
 	if !slices.ContainsFunc(s.attributes, func(a attribute) bool { return a.name == "minimumAgedS" }) {
@@ -123,7 +122,7 @@ func (s *smartsite) write() {
 		s.add("Discovery", s.before...)
 	}
 	if s.off {
-		s.comment("Not in these settings: whether a start URL is an RSS feed, a sitemap or an XML file. Nothing that such a Root lists is crawled: write one of these in its place, which the interval reads again, and no StartURLMatch if no Root is left.")
+		s.comment("Not in these settings: whether a start URL is an RSS feed, a sitemap or an XML file. URLs that such a Root lists are not crawled: write one of these elements in its place, which is reread at the interval, and remove StartURLMatch if no Root is left.")
 		for _, kind := range []string{"Feed", "Sitemap"} {
 			s.comment("%s", element(kind, attribute{"url", s.roots[0]}))
 		}
@@ -174,7 +173,7 @@ func smartsiteDiscovery(s *smartsite, v string) string {
 	return ""
 }
 
-// scaled hands a number in units over as an attribute, if it is in its range.
+// scaled sets an attribute to a number in units, if it is in range.
 func scaled(elementName, name string, unit int64, set func(*smartsite, attribute)) func(*smartsite, string) string {
 	return func(s *smartsite, v string) string {
 		n, err := strconv.ParseInt(v, 10, 64)

@@ -42,7 +42,7 @@ func (Value) GoString() string { return redacted }
 // Format writes String for every verb.
 func (Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
-// MarshalJSON marshals String.
+// MarshalJSON implements json.Marshaler with the result of String.
 func (Value) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
 // MarshalText marshals String.

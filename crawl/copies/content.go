@@ -28,8 +28,8 @@ type Content struct {
 	hash   [16]byte
 	source string
 	host   weburl.HostKey
-	// Of one in flight: its original if it is a copy, and whether that went or changed
-	// meanwhile; and the titles that are looked at again once it is stored.
+	// For a page in flight: its original if it is a copy, whether that original was deleted or changed meanwhile, and the
+	// titles to review once the page is stored.
 	copyOf weburl.Key
 	again  bool
 	review []uint32
@@ -37,7 +37,7 @@ type Content struct {
 	titled *near.Frame
 }
 
-// titlesBy are the titles under which the page is looked for.
+// titlesBy are the titles under which originals of the page are searched.
 func (c *Content) titlesBy(f *near.Frame) []uint32 {
 	if c.titles == nil || c.titled != f {
 		c.titles, c.titled = c.Titles(c.source, f), f

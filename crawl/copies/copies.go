@@ -1,14 +1,13 @@
-// Package copies finds documents that another document of the same source repeats, word
-// for word or nearly, and learns which forms of URLs lead to such copies.
+// Package copies finds documents that another document of the same source repeats, word for word or nearly, and learns
+// which forms of URLs lead to such copies.
 //
-// A Detector holds in memory where all documents stand by their text and their title, and
-// what the pages of hosts have in common. That only says where to look: whether a document
-// is there, and like another, is asked of its record. So one that is missing costs a copy in
-// the search index, and one too many costs a read. When an original goes or changes, its
-// copies are fetched again.
+// A Detector keeps in memory an index of all documents by text and title, and the common parts of the pages of each
+// host. The index only narrows the search: the record of a document decides whether it exists and resembles another. A
+// missing entry therefore costs a copy in the search index, and an extra entry costs a read. When an original is
+// deleted or changes, its copies are fetched again.
 //
-// The package starts no goroutine: the crawl calls Load in one of its own. Detector and
-// Patterns have a mutex each, which is not held while the store is read.
+// The package starts no goroutine: the crawl calls Load in one of its own. Detector and Patterns have a mutex each,
+// which is not held while the store is read.
 package copies
 
 import (
@@ -27,9 +26,9 @@ import (
 // Detail is the reason text for a copy that is not indexed; why is ReasonCopy or ReasonNearCopy.
 func Detail(why scheduler.Reason, original string) string {
 	if why == scheduler.ReasonNearCopy {
-		return "it has nearly the content of " + original
+		return "its content is nearly that of " + original
 	}
-	return "it has the content of " + original
+	return "its content is that of " + original
 }
 
 // IsCopy distinguishes copies from pages with another canonical URL.
@@ -44,7 +43,7 @@ type Store interface {
 	scheduler.Values
 }
 
-// Requeue has a known URL fetched once more.
+// Requeue queues a known URL for another fetch.
 type Requeue func(ctx context.Context, u weburl.URL) error
 
 // Detector holds the table of documents and their copies. Its methods are safe for concurrent use, and do nothing on a
@@ -81,7 +80,7 @@ func New(store Store, requeue Requeue, log *slog.Logger) *Detector {
 // keyPlace is the place under which copies are found by their original's key.
 func keyPlace(k weburl.Key) near.Place { return near.PlaceOf(k) }
 
-// maxSame and maxSameCopies limit how many pages with one text are held.
+// maxSame and maxSameCopies limit the number of pages kept per text.
 const (
 	maxSame       = 8
 	maxSameCopies = 3
@@ -104,8 +103,8 @@ func (d *Detector) drop(r *scheduler.Record, key weburl.Key) {
 	d.pages.Remove(contentOf(r, "").place.Body, key)
 }
 
-// Whole reports whether a page's text is required, so that "not modified" would be no use.
-func (d *Detector) Whole(key weburl.Key) bool {
+// NeedsBody reports whether a page's text is required, so that a "not modified" response would not suffice.
+func (d *Detector) NeedsBody(key weburl.Key) bool {
 	if d == nil {
 		return false
 	}
@@ -115,7 +114,7 @@ func (d *Detector) Whole(key weburl.Key) bool {
 	return whole
 }
 
-// Len returns how many pages can be found.
+// Len returns the number of pages in the table.
 func (d *Detector) Len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,7 +131,7 @@ type Status struct {
 	Freed     int    `json:"freed,omitempty"` // queued since their original went or changed, and not fetched yet
 }
 
-// free has a copy fetched again, whose original went or changed.
+// free queues a copy for another fetch because its original was deleted or changed.
 func (d *Detector) free(ctx context.Context, u weburl.URL) error {
 	if err := d.requeue(ctx, u); err != nil {
 		return err
@@ -160,7 +159,7 @@ func (d *Detector) Freed(ctx context.Context) (waiting int, err error) {
 	return waiting, nil
 }
 
-// Status is nil if copies are not looked for.
+// Status returns nil if copies are not detected.
 func (d *Detector) Status() *Status {
 	if d == nil {
 		return nil

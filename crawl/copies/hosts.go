@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// maxHosts is of how many hosts frames are held; the others' are read when needed.
+	// maxHosts is the number of hosts whose frames are kept in memory; other frames are read when needed.
 	maxHosts = 1000
-	// maxTitles is how many titles of a host are compared again when its frame changes.
+	// maxTitles is the number of a host's titles that are compared again when its frame changes.
 	maxTitles = 4096
-	// frameEach is after how many changes a frame is stored with a page.
+	// frameEach is the number of changes after which a frame is stored with a page.
 	frameEach = 8
-	// maxNotes bounds how many frames are stored with one page.
+	// maxNotes limits the number of frames stored with one page.
 	maxNotes = 8
 )
 
@@ -25,7 +25,7 @@ const (
 type host struct {
 	key     weburl.HostKey
 	frame   *near.Frame
-	changed bool // the frame, since its pages were looked at again
+	changed bool // changes of the frame since its pages were last reviewed
 	unsaved int  // changes of the frame that are not stored
 	// titles are those that several pages have or may have had.
 	titles map[uint32]struct{}
@@ -63,7 +63,7 @@ func (d *Detector) readHost(ctx context.Context, k weburl.HostKey) error {
 	if len(b) > 0 {
 		if h.frame, err = near.DecodeFrame(b); err != nil {
 			// It is learnt anew; until then only equal pages are copies.
-			d.log.Warn("what the pages of a host have in common cannot be read", "value", frameValue(k), "error", err)
+			d.log.Warn("cannot read the parts that the pages of a host share", "value", frameValue(k), "error", err)
 		}
 	}
 	d.keepHost(h)
@@ -141,13 +141,13 @@ func (d *Detector) Notes(k weburl.HostKey) (notes []scheduler.Note) {
 	return notes
 }
 
-// Tend compares pages of hosts again after more became known of the host, and stores that knowledge. The crawl calls it
-// from time to time, and when it has nothing left to do. It returns the number of pages to refetch.
-func (d *Detector) Tend(ctx context.Context) (again int, err error) {
+// Recheck compares the pages of hosts again after their frames changed, and stores the frames. The crawl calls it
+// periodically and when it is otherwise done. It returns the number of pages to refetch.
+func (d *Detector) Recheck(ctx context.Context) (again int, err error) {
 	if d == nil {
 		return 0, nil
 	}
-	titles, notes := d.tended()
+	titles, notes := d.recheckWork()
 	for _, n := range notes {
 		if err := d.store.SetValue(ctx, n.Name, n.Value); err != nil {
 			return 0, err
@@ -156,8 +156,8 @@ func (d *Detector) Tend(ctx context.Context) (again int, err error) {
 	return d.review(ctx, titles)
 }
 
-// tended returns the work of Tend.
-func (d *Detector) tended() (titles []uint32, notes []scheduler.Note) {
+// recheckWork returns the work of Recheck.
+func (d *Detector) recheckWork() (titles []uint32, notes []scheduler.Note) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for e := d.recent.Front(); e != nil; e = e.Next() {

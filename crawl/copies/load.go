@@ -12,7 +12,7 @@ import (
 const (
 	// loadPatience limits the time that Begin reads. It suffices for small stores.
 	loadPatience = 500 * time.Millisecond
-	// loadBatch is how many records are read before others get the lock.
+	// loadBatch is the number of records read before the lock is released.
 	loadBatch = 5000
 	// tendEvery is the time between two comparisons of the known frames with the copies found.
 	tendEvery = time.Minute
@@ -43,7 +43,7 @@ func (d *Detector) Load(ctx context.Context) error {
 			return err
 		}
 		if done {
-			d.log.Info("duplicates are looked for among all documents", "documents", d.Len(), "took", time.Since(began).Round(time.Millisecond))
+			d.log.Info("now looking for duplicates among all documents", "documents", d.Len(), "took", time.Since(began).Round(time.Millisecond))
 			return nil
 		}
 		select { // half of the time is the crawl's
@@ -70,7 +70,7 @@ func (d *Detector) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if _, err := d.Tend(ctx); err != nil {
+		if _, err := d.Recheck(ctx); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ type candidate struct {
 }
 
 const (
-	// maxCandidates bounds how many pages one is compared with.
+	// maxCandidates limits the number of pages that one page is compared with.
 	maxCandidates = 48
 	// maxLike limits the search for pages that are similar to each other.
 	maxLike = 32
@@ -129,7 +129,7 @@ func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bo
 	return found
 }
 
-// isCommon reports whether so many pages with different texts share the page's title that the title means nothing. The
+// isCommon reports whether too many pages with different texts share the page's title for it to be significant. The
 // mutex is held.
 func (d *Detector) isCommon(c *Content) bool {
 	texts := d.pages.Titled(c.place.Title)

@@ -29,10 +29,10 @@ const (
 	patternBudget = 100
 	// patternShare is the least share of copies, in percent.
 	patternShare = 80
-	// patternsKept and patternsStored bound how many are counted and stored.
+	// patternsKept and patternsStored limit the number of patterns that are counted and stored.
 	patternsKept   = 20_000
 	patternsStored = 1000
-	// MaxParameters is how many parameters of a URL are considered.
+	// MaxParameters is the number of parameters of a URL that are considered.
 	MaxParameters = 16
 )
 
@@ -63,7 +63,7 @@ func (p *Pattern) String() string {
 	case !p.isCut():
 		return s
 	case p.Parameter != "":
-		return s + "; new links are followed without it"
+		return s + "; new links are followed without the parameter"
 	}
 	return s + "; new links are not followed"
 }
@@ -187,7 +187,8 @@ func (p *Patterns) Match(u weburl.URL) *Pattern {
 	return nil
 }
 
-// Learnt returns the known patterns, those with most copies first; with all, also those that are not established yet.
+// Learnt returns the known patterns, those with most copies first; if all is set, also those that are not established
+// yet.
 func (p *Patterns) Learnt(all bool) []Pattern {
 	if p == nil {
 		return nil
@@ -206,8 +207,8 @@ func (p *Patterns) Learnt(all bool) []Pattern {
 	return out[:min(len(out), patternsStored)]
 }
 
-// Cut reports whether a pattern cuts a new link off, and counts it then. What is left is
-// the link without the parameter, so that no page is lost; zero if it is not followed.
+// Cut reports whether a pattern excludes a new link, and counts it if so. It returns the link without the parameter, so
+// that no page is lost, or zero if the link is not followed at all.
 func (p *Patterns) Cut(u weburl.URL) (left weburl.URL, cut bool) {
 	by := p.Match(u)
 	if by == nil {
@@ -234,7 +235,7 @@ func (p *Patterns) count() {
 	p.cut++
 }
 
-// NewPatterns makes Patterns that continue from the stored state.
+// NewPatterns returns Patterns that continue from the stored state.
 func NewPatterns(stored []Pattern) *Patterns {
 	p := &Patterns{counts: map[patternKey]*Pattern{}}
 	for i := range stored {
@@ -247,7 +248,7 @@ func NewPatterns(stored []Pattern) *Patterns {
 	return p
 }
 
-// StoredPatterns returns those that a store remembers, also those not learnt yet.
+// StoredPatterns returns the stored patterns, including those that are not established yet.
 func StoredPatterns(ctx context.Context, store scheduler.ValueReader) ([]Pattern, error) {
 	var out []Pattern
 	err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(PatternsValue), PatternsWhat, &out)

@@ -9,8 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// review compares the pages with some titles again, after one of them changed or more became known of their host. It
-// refetches those whose result would now differ, so the order of arrival does not matter.
+// review compares the pages with some titles again, after one of them or their host's frame changed. It refetches those
+// whose result would now differ, so the order of arrival does not matter.
 func (d *Detector) review(ctx context.Context, titles []uint32) (again int, err error) {
 	if len(titles) == 0 {
 		return 0, nil

@@ -43,7 +43,7 @@ func (d *Detector) changed(key weburl.Key) {
 }
 
 // ask calls fn until everything that it requests is loaded. It releases the mutex, which must be held, while it reads:
-// what fn knew may be outdated then.
+// the state that fn has seen may be outdated then.
 func (d *Detector) ask(ctx context.Context, s *search, fn func()) error {
 	for {
 		s.lacks = nil

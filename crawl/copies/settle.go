@@ -41,7 +41,7 @@ func (d *Detector) Settle(l *scheduler.Lease, r *scheduler.Result) func(context.
 	}
 }
 
-// replaced fetches the copies of a page again whose document went or became another.
+// replaced refetches the copies of a page whose document was deleted or changed.
 func (d *Detector) replaced(ctx context.Context, l *scheduler.Lease, r *scheduler.Result) error {
 	if r.Document == nil {
 		record, err := scheduler.Find(ctx, d.store, l.Key)

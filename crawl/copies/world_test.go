@@ -115,7 +115,7 @@ func (w *world) crawl(order ...int) {
 				w.t.Fatalf("there is no end to it: %d fetches of %d pages", w.fetches, len(w.pages))
 			}
 		}
-		n, err := w.d.Tend(context.Background())
+		n, err := w.d.Recheck(context.Background())
 		if err != nil {
 			w.t.Fatal(err)
 		}

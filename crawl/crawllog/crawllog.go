@@ -1,10 +1,7 @@
-// Package crawllog writes a file with one line for each URL that was asked for.
-//
-// Workers put lines into memory; one goroutine, which the crawl starts with Run, writes
-// them. A file that takes nothing (a full disk) stops no worker: lines wait in memory up to
-// a limit, those beyond it are lost and counted, and the operator is told once that it
-// begins and once that it is over. Of the two locks of a Log, writing is held while the file
-// is used, and mu for a moment while lines are put in or taken out.
+// Package crawllog writes a file with one line for each requested URL. Workers add lines to a buffer; one goroutine,
+// which the crawl starts with Run, writes them. A failing file (a full disk) does not block workers: lines are buffered
+// up to a limit, further ones are lost and counted, and the log reports the beginning and the end of the failure. A Log
+// has two locks: writing is held while the file is used, and mu briefly while lines are added or removed.
 package crawllog
 
 import (
@@ -35,7 +32,7 @@ type Log struct {
 
 	mu      sync.Mutex
 	waiting []byte // whole lines
-	lost    int    // lines that found no room, not reported yet
+	lost    int    // lost lines that have not been reported yet
 
 	writing sync.Mutex // held while file is used; taken before mu
 	path    string
@@ -56,21 +53,20 @@ func New(log *slog.Logger) *Log {
 	return &Log{log: log, some: make(chan struct{}, 1), full: make(chan struct{}, 1)}
 }
 
-// openCrawlLogFile opens a file so that it may be renamed, or cut to nothing, by
-// others while it is written to. It does not wait for somebody to read a named pipe: a
-// reload would not end.
+// openCrawlLogFile opens a file in a way that lets others rename or truncate it during writing. It does not wait for a
+// reader of a named pipe, because a reload would then hang.
 func openCrawlLogFile(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o640)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("crawlLog %s: its folder is not there: make it, writable for the service", path)
+			return nil, fmt.Errorf("crawlLog %s: its folder does not exist: create it, writable for the service", path)
 		}
 		return nil, fmt.Errorf("crawlLog: %w", err)
 	}
 	return f, nil
 }
 
-// Reopen writes the remaining lines, closes the file, and opens that of path, or none for "". The same path is opened
+// Reopen writes the remaining lines, closes the file, and opens path, or no file if path is "". The same path is opened
 // again, since its file may have been renamed. On an error the old file stays open.
 func (l *Log) Reopen(path string) error {
 	file, err := l.Open(path)
@@ -106,7 +102,7 @@ func (l *Log) SwitchTo(path string, file File) {
 	}
 }
 
-// Add puts a line with its end into memory.
+// Add adds a line, with its line end, to the buffer.
 func (l *Log) Add(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +185,7 @@ func (l *Log) take() bool {
 // fails reports, once, that the file cannot be written.
 func (l *Log) fails(err error) {
 	if !l.failed {
-		l.log.Error("the crawl log cannot be written: the crawl goes on, lines wait in memory while there is room, then they are lost",
+		l.log.Error("cannot write the crawl log; the crawl continues, and lines are buffered in memory until it is full, then lost",
 			"path", l.path, "bytes", crawlLogBytes, "error", err)
 	}
 	l.failed = true
@@ -203,7 +199,7 @@ func (l *Log) works() {
 	l.lost = 0
 	l.mu.Unlock()
 	if l.failed || lost > 0 {
-		l.log.Warn("the crawl log is written again", "path", l.path, "lost_lines", lost)
+		l.log.Warn("writing the crawl log works again", "path", l.path, "lost_lines", lost)
 	}
 	l.failed = false
 }

@@ -133,7 +133,7 @@ func TestCrawlLogFullDisk(t *testing.T) {
 			time.Sleep(2 * crawlLogEvery)
 			synctest.Wait()
 		}
-		if n := strings.Count(told.String(), "cannot be written"); n != 1 {
+		if n := strings.Count(told.String(), "cannot write the crawl log"); n != 1 {
 			t.Errorf("it was told %d times:\n%s", n, &told)
 		}
 		if n := l.Failures.Load(); n < 2 { // one each second
@@ -147,7 +147,7 @@ func TestCrawlLogFullDisk(t *testing.T) {
 		disk.room.Store(1 << 30)
 		time.Sleep(2 * crawlLogEvery)
 		synctest.Wait()
-		if !strings.Contains(told.String(), "written again") || strings.Contains(told.String(), "lost_lines=0") {
+		if !strings.Contains(told.String(), "works again") || strings.Contains(told.String(), "lost_lines=0") {
 			t.Errorf("that lines were lost is not told:\n%s", &told)
 		}
 		cancel()
@@ -190,7 +190,7 @@ func TestCrawlLogRotation(t *testing.T) {
 	must(l.Reopen(path))
 	must(os.Truncate(path, 0))
 	l.Add([]byte("four\n"))
-	if err := l.Reopen(filepath.Join(dir, "missing", "crawl.log")); err == nil || !strings.Contains(err.Error(), "its folder is not there") {
+	if err := l.Reopen(filepath.Join(dir, "missing", "crawl.log")); err == nil || !strings.Contains(err.Error(), "its folder does not exist") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	l.Add([]byte("five\n"))

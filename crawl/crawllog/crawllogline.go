@@ -55,8 +55,7 @@ func DocStatus(b scheduler.Became) string {
 	return docNone
 }
 
-// Lengths of the fields of a line, in bytes as written: URLs have a limit of
-// their own, which is lower.
+// Lengths of the fields of a line, in bytes as written: URLs have a separate, lower limit.
 const (
 	logFieldBytes   = 16 << 10
 	logMessageBytes = 1 << 10

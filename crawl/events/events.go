@@ -1,9 +1,8 @@
-// Package events keeps what operators and the service did to a crawl: starts, reloads,
-// pauses, released deletions, hosts that fell ill. The last Kept are in the crawl's store, so
-// that they outlive restarts and are in backups.
+// Package events stores the actions of operators and the service on a crawl: starts, reloads, pauses, released
+// deletions, hosts that fell ill. The last Kept events are in the crawl's store, so that they survive restarts and are
+// part of backups.
 //
-// It starts no goroutine. The lock of a Log guards the number of the next event; it is held
-// while that is stored.
+// It starts no goroutine. The lock of a Log guards the number of the next event; it is held while that is stored.
 package events
 
 import (
@@ -52,15 +51,15 @@ type Event struct {
 	Text   string    `json:"text,omitempty"`
 	Host   string    `json:"host,omitempty"`
 	Edit   uint64    `json:"edit,omitempty"` // of the rules
-	// Version is the program's, of a start. Rules are those by which all stored URLs were judged then, of a start and
-	// of an edit.
+	// Version is the program's version, for a start. Rules identifies the rules by which all stored URLs were judged, for
+	// a start or an edit.
 	Version string `json:"version,omitempty"`
 	Rules   string `json:"rules,omitempty"`
-	// Made is what a round did, nil for other events.
+	// Made contains the results of a round, nil for other events.
 	Made *Made `json:"made,omitempty"`
 }
 
-// Made is what a round did. The counts are those of all that happened in its time.
+// Made contains the results of a round. The counts include everything that happened during it.
 type Made struct {
 	Of      string `json:"of"` // discovery, a schedule, run --once
 	Added   uint64 `json:"added"`
@@ -100,7 +99,7 @@ type Log struct {
 	next  uint64 // 0: not known yet
 }
 
-// NewLog makes one.
+// NewLog returns a Log.
 func NewLog(s Store) *Log { return &Log{store: s} }
 
 func nameOf(number uint64) scheduler.ValueName {
@@ -127,7 +126,7 @@ func (l *Log) Add(ctx context.Context, e Event) error {
 		err = l.store.SetValue(ctx, nameOf(e.Number), b)
 	}
 	if err != nil {
-		return fmt.Errorf("an event is not kept: %w", err)
+		return fmt.Errorf("storing an event: %w", err)
 	}
 	l.next++
 	return nil
@@ -160,7 +159,7 @@ func List(ctx context.Context, s Reader) ([]Event, error) {
 		}
 		var e Event
 		if err := json.Unmarshal(b, &e); err != nil {
-			return nil, fmt.Errorf("event %d cannot be read: %w", n, err)
+			return nil, fmt.Errorf("reading event %d: %w", n, err)
 		}
 		all = append(all, e)
 	}

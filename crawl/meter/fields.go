@@ -8,8 +8,7 @@ import (
 
 // All workers count what they have looked for in pages; mu guards the counts.
 
-// Fields count the pages in which fields were looked for, since the process started. The zero
-// value counts none.
+// Fields counts the pages searched for fields since the process started. The zero value counts none.
 type Fields struct {
 	mu     sync.Mutex
 	fields map[string]*FieldStatus
@@ -17,7 +16,7 @@ type Fields struct {
 	main   MainStatus
 }
 
-// FieldsStatus counts since the process started.
+// FieldsStatus contains counts since the process started.
 type FieldsStatus struct {
 	Fields []FieldStatus `json:"fields"` // by name
 	// Main counts the pages whose main content was searched for; nil if there was none.
@@ -32,7 +31,7 @@ type MainStatus struct {
 	Empty int64 `json:"empty"` // of these, without any: they have their whole text
 }
 
-// AddMain counts a page whose main content was looked for.
+// AddMain counts a page that was searched for its main content.
 func (f *Fields) AddMain(found bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,7 +71,7 @@ func (f *Fields) Fail(reason string) {
 	f.failed[reason]++
 }
 
-// Status is nil while nothing was looked for.
+// Status returns nil if no page was searched.
 func (f *Fields) Status() *FieldsStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()

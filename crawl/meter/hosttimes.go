@@ -10,8 +10,7 @@ import (
 
 // All workers add to the times by host; mu guards the map.
 
-// maxMeteredHosts are remembered: with more than that, one that is new takes the place of any
-// other.
+// maxMeteredHosts is the number of hosts that are remembered. After that, a new host replaces any other.
 const maxMeteredHosts = 50_000
 
 // byHost holds a value for each host since the process started. The zero value is empty.
@@ -66,17 +65,17 @@ func (t *HostTimes) Mean(host weburl.HostKey) time.Duration {
 	return 0
 }
 
-// HostPages count, by host, the pages that a browser made, and those in which fields or the main
-// content were looked for, since the process started. The zero value counts none.
+// HostPages counts, by host, the pages that were rendered, and those searched for fields or main content, since the
+// process started. The zero value counts none.
 type HostPages struct{ byHost[HostPagesStatus] }
 
 // HostPagesStatus counts the pages of one host since the process started.
 type HostPagesStatus struct {
 	Rendered     int64 `json:"rendered"`      // pages that a browser made
 	RenderFailed int64 `json:"render_failed"` // pages that could not be rendered
-	Searched     int64 `json:"searched"`      // pages in which fields were looked for
+	Searched     int64 `json:"searched"`      // pages searched for fields
 	NoField      int64 `json:"no_field"`      // those that lack a field
-	Main         int64 `json:"main_content"`  // pages whose main content was looked for
+	Main         int64 `json:"main_content"`  // pages searched for main content
 	NoMain       int64 `json:"no_main"`       // of these, without any
 	// LogIns are the names of the log-ins of its requests, in order of first use.
 	LogIns []string `json:"log_ins,omitempty"`
@@ -90,12 +89,12 @@ func (p *HostPages) AddRendered(host weburl.HostKey, ok bool) {
 	p.add(host, HostPagesStatus{Rendered: one(ok), RenderFailed: one(!ok)})
 }
 
-// AddSearched counts a page in which fields were looked for.
+// AddSearched counts a page that was searched for fields.
 func (p *HostPages) AddSearched(host weburl.HostKey, all bool) {
 	p.add(host, HostPagesStatus{Searched: 1, NoField: one(!all)})
 }
 
-// AddMain counts a page whose main content was looked for.
+// AddMain counts a page that was searched for its main content.
 func (p *HostPages) AddMain(host weburl.HostKey, found bool) {
 	p.add(host, HostPagesStatus{Main: 1, NoMain: one(!found)})
 }
@@ -129,7 +128,7 @@ func (p *HostPages) AddLogIn(host weburl.HostKey, name string) {
 	}
 }
 
-// Status is nil if nothing is known of the host.
+// Status returns nil if the host is unknown.
 func (p *HostPages) Status(host weburl.HostKey) *HostPagesStatus {
 	if h, known := p.of(host); known {
 		return &h

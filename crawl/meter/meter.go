@@ -16,7 +16,7 @@ import (
 // share it: each part that is not an atomic counter has a mutex.
 type Meter struct {
 	Requests, Pages, Bytes atomic.Int64
-	Unavailable            atomic.Int64 // pages whose unavailable_after was over
+	Unavailable            atomic.Int64 // pages fetched after their unavailable_after
 	Trapped                atomic.Int64 // links that traps refused
 	Taken                  takenCounts
 	Outcomes               Outcomes

@@ -44,7 +44,7 @@ func (c *Readings) Add(kind, reason string) {
 	c.failed[kind][reason]++
 }
 
-// Status is nil while there was no document.
+// Status returns nil if there was no document.
 func (c *Readings) Status() *DocumentsStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,7 @@ func (c *Readings) Status() *DocumentsStatus {
 	return s
 }
 
-// Took counts how long it took to read a document, or to fail at it.
+// Took records the time for reading a document, successfully or not.
 func (c *Readings) Took(kind string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/render"
 )
 
-// Rendered counts pages that a browser made, since the process started. All workers share it; it is made of atomic
-// counters, and the zero value counts none.
+// Rendered counts the pages rendered since the process started. All workers share it; its counters are atomic, and the
+// zero value is ready.
 type Rendered struct {
 	pages, failed, timedOut, noBrowser, nanoseconds atomic.Int64
 }
@@ -19,7 +19,7 @@ type RenderedStatus struct {
 	Pages    int64 `json:"pages"`
 	Failed   int64 `json:"failed"`
 	TimedOut int64 `json:"timed_out"` // of those that failed
-	// NoBrowser counts visits whose URL waits because no browser could be started; they are no failures of their pages.
+	// NoBrowser counts visits whose URL waits because no browser could be started; they are not failures of their pages.
 	NoBrowser int64   `json:"no_browser"`
 	Seconds   float64 `json:"seconds"` // that all of them took together
 }

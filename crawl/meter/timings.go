@@ -76,10 +76,9 @@ type Timings struct {
 	// Fetch measures requests for pages, robots.txt and sitemaps, by outcome: ok, unchanged, redirect, client_error,
 	// server_error, no_answer.
 	Fetch map[string]histogram.Snapshot
-	// Page is the time for a fetched page apart from fetching and storing: judging and reading.
+	// Page is the time for a page excluding fetching and storing, that is, for judging and reading.
 	Page histogram.Snapshot
-	// Queue are samples of how long a host that could be visited waited for a worker,
-	// by source.
+	// Queue contains samples of the time that a ready host waited for a worker, by source.
 	Queue map[string]histogram.Snapshot
 	// Documents are readings of PDF and office documents, by kind.
 	Documents map[string]histogram.Snapshot

@@ -9,7 +9,7 @@ import (
 // taken only when a worker begins or ends, and for a snapshot: workers do not wait for each
 // other.
 
-// Activity is what a worker does or waits for.
+// Activity is the state of a worker: its work, or the reason why it waits.
 type Activity uint8
 
 // What a worker may be at.
@@ -28,7 +28,7 @@ func (a Activity) String() string {
 	return [ActivityCount]string{"url", "rate", "outbox", "store", "fetch", "work"}[a]
 }
 
-// SlowStore is how long storing an outcome may take before the store counts as slow.
+// SlowStore is the time for storing an outcome after which the store counts as slow.
 const SlowStore = time.Second
 
 // ActivityLog measures the workers' time by activity. Its mutex is taken when a worker begins or ends, and for a
@@ -90,9 +90,9 @@ func (s *Slot) Close() {
 // ActivitySnapshot is the workers' activities at one moment.
 type ActivitySnapshot struct {
 	Workers int
-	At      [ActivityCount]int           // how many
-	Longest [ActivityCount]time.Duration // how long the one that is at it for longest
-	Spent   [ActivityCount]time.Duration // in all, since the start
+	At      [ActivityCount]int           // number of workers
+	Longest [ActivityCount]time.Duration // longest time of a current one
+	Spent   [ActivityCount]time.Duration // total since the start
 }
 
 // Snapshot returns the workers' current activities.

@@ -7,8 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 )
 
-// GateTargets is the gate of a Cause that is a push source without a target. File and line are those of the rule that
-// sets the source.
+// GateTargets is the gate of a Cause that consists of a push source without a target. File and line are those of the
+// rule that sets the source.
 const GateTargets crawlspace.Gate = "targets"
 
 // GateLists is the gate of a Cause that is an <XMLDocuments> which is not in the configuration any more.
@@ -25,7 +25,7 @@ func (p *Policy) Cause(v *Verdict) crawlspace.Reason {
 	return p.ruleCause(i)
 }
 
-// CauseOf returns the last rule for one of some dimensions of a URL that is inside.
+// CauseOf returns the last rule that set one of the given dimensions for a URL in scope.
 func (p *Policy) CauseOf(v *Verdict, of ...actionrules.Dimension) crawlspace.Reason {
 	last := -1
 	x := p.Engine.ExplainMatches(v.URL)
@@ -44,7 +44,7 @@ func (p *Policy) NoIndexCause(v *Verdict) crawlspace.Reason {
 		return p.CauseOf(v, actionrules.DimensionIndex)
 	}
 	c := p.CauseOf(v, actionrules.DimensionSource)
-	c.Gate, c.Rule = GateTargets, "no target takes the "+p.Settings.untaken(v.Decision.Source)
+	c.Gate, c.Rule = GateTargets, "no target accepts the "+p.Settings.untaken(v.Decision.Source)
 	return c
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Explainer explains the decision of gates and rules about a URL. It is safe for concurrent use.
 type Explainer struct {
-	// Brief leaves out the rules that do not match.
+	// Brief omits the rules that do not match.
 	Brief bool
 
 	policy *Policy
@@ -27,7 +27,7 @@ type Explained struct {
 	Gates []crawlspace.GateAnswer
 	// Refused is the gate that excludes the URL, or nil.
 	Refused *crawlspace.Reason
-	// Status is 760 or 761 where the URL is excluded, else 0.
+	// Status is 760 or 761 if the URL is excluded, otherwise 0.
 	Status int
 	// Rules explains the action rules, which are applied to every URL here.
 	Rules actionrules.Explanation
@@ -35,11 +35,10 @@ type Explained struct {
 	Killed *crawlspace.Reason
 	// Fetch holds the settings of its requests; zero for the default ones.
 	Fetch Fetch
-	Fifo  scheduler.Source // where the URL is crawled
+	Fifo  scheduler.Source // set if the URL is crawled
 }
 
-// NewExplainer compiles settings. Moved may be nil, and traps may have counted
-// nothing.
+// NewExplainer compiles settings. Moved may be nil, and the traps may be empty.
 func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error) {
 	p, err := compiled(s, moved)
 	learnt := copies.NewPatterns(counts.Learnt)
@@ -50,8 +49,8 @@ func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error
 	return &Explainer{policy: p, traps: traps, learnt: learnt}, traps.RestoreState(counts.Patterns)
 }
 
-// Found is how a URL was found: the link that admitted it, for a stored page. The zero value is a new link on a start
-// page.
+// Found describes how a URL was found: the link that admitted it, for a stored page. The zero value is a new link on a
+// start page.
 type Found struct {
 	// Known means that the URL is stored: gates for new links let it pass.
 	Known        bool
@@ -99,7 +98,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL, by Found) Explained {
 	return x
 }
 
-// explainPatterns adds the pattern of copies that cuts new links like this off.
+// explainPatterns adds the pattern of copies that excludes such new links.
 func (e *Explainer) explainPatterns(x *Explained, known bool) {
 	if !e.policy.Settings.DetectPatterns || !e.policy.Settings.NearDuplicates {
 		return
@@ -126,7 +125,7 @@ func (e *Explainer) Trap(u weburl.URL, by Found) string {
 	return x.Refused.String()
 }
 
-// answered adds a gate's answer, which refuses a URL that is inside unless it is a root.
+// answered adds a gate's answer. A refusal excludes the URL unless it is a root.
 func (x *Explained) answered(a crawlspace.GateAnswer, root bool) {
 	x.Gates = append(x.Gates, a)
 	if !a.Allowed && x.Status == 0 && !root {

@@ -18,7 +18,7 @@ type Fetch struct {
 	// IgnoreRobots, if not nil, overrides Settings.
 	IgnoreRobots *bool
 	Login        *Login // nil: no authentication
-	// Render selects the pages that Settings.Renderer makes; nil for none.
+	// Render selects the pages to render; nil for none.
 	Render *Render
 }
 
@@ -26,8 +26,8 @@ type Fetch struct {
 type Render struct {
 	// Always renders every page; otherwise only those that scripts fill.
 	Always bool
-	// Selector of an element that is waited for, and After, a time after which the page is read. Without either it is
-	// read when it makes no more requests.
+	// Selector is an element to wait for, After a time after which the page is read. Without either, the page is read when
+	// it makes no more requests.
 	Selector string
 	After    time.Duration
 }
@@ -64,7 +64,7 @@ type Login struct {
 	Identity [32]byte
 }
 
-// fetchOf is the first of Fetches that matches, the zero value if none does.
+// fetchOf returns the first matching element of Fetches, or the zero value.
 func (s *Settings) fetchOf(u weburl.URL) Fetch {
 	for _, f := range s.Fetches {
 		if f.Match == nil || f.Match(u) {

@@ -31,7 +31,7 @@ func rulesFingerprint(set actionrules.RuleSet) [32]byte {
 	return [32]byte(w.Sum(nil))
 }
 
-// fingerprint combines those of rules and crawl space.
+// fingerprint combines the fingerprints of rules and crawl space.
 func fingerprint(rules [32]byte, space string) [32]byte {
 	w := writer{sha256.New()}
 	w.strings(string(rules[:]), space)

@@ -9,8 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Inside selects the Fields of pages that become documents. A page that no condition of it
-// matches costs nothing.
+// Inside selects the Fields of pages that become documents. A page that matches none of its conditions costs nothing.
 type Inside struct {
 	Fields []Field
 	// Main selects the pages whose text is their main content; a nil element selects all.
@@ -25,7 +24,7 @@ func (in *Inside) WantsKept(u weburl.URL) bool {
 	})
 }
 
-// WantsMain reports whether the text of a page is that of its main content.
+// WantsMain reports whether a document's text is limited to the page's main content.
 func (in *Inside) WantsMain(u weburl.URL) bool {
 	return in != nil && slices.ContainsFunc(in.Main, func(match func(weburl.URL) bool) bool { return match == nil || match(u) })
 }

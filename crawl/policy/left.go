@@ -46,9 +46,8 @@ func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (
 	return &l, errors.Join(errs...)
 }
 
-// Twin returns the new URL of a page that is outside only because its site has moved or because it has another name, or
-// "".
-func (p *Policy) Twin(v *Verdict) string {
+// NewURL returns the new URL of a page that is outside only because its site has moved or has another name, or "".
+func (p *Policy) NewURL(v *Verdict) string {
 	if renamed(v) {
 		return v.URL.String()
 	}

@@ -17,8 +17,8 @@ const (
 	listsWhat = "the XML files of the configuration"
 )
 
-// goneDetail is why a document goes whose XML file is not in the configuration any more.
-const goneDetail = "its <XMLDocuments> is not in the configuration any more"
+// goneDetail is the reason for deleting a document whose XML file is no longer configured.
+const goneDetail = "the configuration no longer has its <XMLDocuments>"
 
 // goneLists returns the XML files that are no longer configured. It returns none while others are configured: they may
 // list the same documents, and a record knows only the file that was read last.
@@ -29,7 +29,7 @@ func goneLists(s *Settings) []string {
 	return slices.Sorted(slices.Values(s.NamedOnce))
 }
 
-// KeepsGone reports whether documents of an XML file that was taken out stay because the settings name others.
+// KeepsGone reports whether documents of a removed XML file stay because the settings name other files.
 func (p *Policy) KeepsGone() bool {
 	now := xmlFiles(&p.Settings)
 	return len(now) > 0 && slices.ContainsFunc(p.Settings.NamedOnce, func(url string) bool { return !slices.Contains(now, url) })
@@ -50,7 +50,7 @@ func StoredLists(ctx context.Context, store scheduler.ValueReader) (urls []strin
 	return urls, scheduler.LoadValue(ctx, store, scheduler.CrawlValue(listsName), listsWhat, &urls)
 }
 
-// SaveLists adds those of the policy to the stored ones.
+// SaveLists adds the lists of the policy to the stored ones.
 func (p *Policy) SaveLists(ctx context.Context, store scheduler.Values) error {
 	before, err := StoredLists(ctx, store)
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *Policy) GoneLists() []weburl.Key {
 	return keys
 }
 
-// IndexesStored is Indexes for a stored URL: a document of an XML file goes with that.
+// IndexesStored is Indexes for a stored URL: a document of an XML file is removed with the file.
 func (p *Policy) IndexesStored(v *Verdict, r *scheduler.Record) (ok bool, why scheduler.Reason, words string) {
 	if p.ListGone(r) {
 		return false, scheduler.ReasonListGone, goneDetail

@@ -11,7 +11,7 @@ import (
 // Mapping maps metas of pages to metas of their documents (Smartsite, "Metadata mapping"). Metas from rules, roots and
 // the crawl itself are not mapped.
 type Mapping struct {
-	// KeepUnmapped lets metas pass that no Map names.
+	// KeepUnmapped keeps metas that no Map names.
 	KeepUnmapped bool
 	Maps         []Map
 }
@@ -29,7 +29,7 @@ type Map struct {
 	Default string
 }
 
-// Apply maps the metas of a page that was answered with a header.
+// Apply maps the metas of a page and its response headers.
 func (m *Mapping) Apply(metas []extract.Meta, header http.Header) []extract.Meta {
 	if m == nil {
 		return metas
@@ -60,9 +60,8 @@ func (m *Mapping) names(meta string) bool {
 	return slices.ContainsFunc(m.Maps, func(by Map) bool { return by.From == meta })
 }
 
-// known are the fields of a document that metas fill which are known to mean them, whether
-// a Map names them or not, with other names of the same: the first that a page has counts.
-// It is constant.
+// known returns the document fields that well-known metas fill, whether or not a Map names them, each with the names of
+// these metas: the first one that a page has counts. The result is constant.
 var known = []struct {
 	field  string
 	others []string

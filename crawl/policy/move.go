@@ -14,29 +14,29 @@ import (
 
 // Moves are stored as JSON.
 
-// Moves has the roots whose home pages lead to other sites, by the root's URL.
+// Moves contains the roots whose home pages lead to other sites, by the root's URL.
 type Moves map[string]Move
 
 // Move is the move of one root's site.
 type Move struct {
-	// To is the page in whose site the root's site is crawled, "" for the root's own place.
+	// To is the page on whose site the root's site is now crawled, "" if it has not moved.
 	To string `json:"to,omitempty"`
 	// Back means that the home page is a page again. Until that is certain, the site is crawled at both places.
 	Back bool `json:"back,omitempty"`
-	// Left are the origins at which the site was crawled before, the last one last.
+	// Left contains the origins at which the site was crawled before, latest last.
 	Left []string `json:"left,omitempty"`
 	// Seen holds the targets of pages that represent the site, while they are not certain.
 	Seen map[string]Sighting `json:"seen,omitempty"`
 }
 
-// Sighting is an origin that a page leads to, and when it was first seen to.
+// Sighting is an origin that a page leads to, with the time of the first observation.
 type Sighting struct {
 	To    string    `json:"to"`
 	Since time.Time `json:"since"`
 }
 
 const (
-	// moveAfter is how long a page must redirect elsewhere before stored documents follow.
+	// moveAfter is the time for which a page must redirect elsewhere before stored documents follow.
 	moveAfter = 24 * time.Hour
 	// leftMost bounds move.Left.
 	leftMost = 8
@@ -65,7 +65,7 @@ type Heading struct {
 }
 
 // After returns the state of a move after a request for a page of root's site. A site without stored documents moves at
-// once, by any redirect. Otherwise it moves only by a permanent redirect that is seen again after moveAfter; a
+// once, by any redirect. Otherwise it moves only by a permanent redirect that is observed again after moveAfter; a
 // temporary one may lead to a log-in or maintenance page. When the home page is a page again, its site is crawled again
 // at once, and the other place is left once that is seen again.
 func (m Move) After(root weburl.URL, h *Heading) Move {
@@ -97,7 +97,7 @@ func (m Move) After(root weburl.URL, h *Heading) Move {
 	return m.seen(h.To, h)
 }
 
-// cameBack returns the move after the home page of a site that had moved to place is a page again.
+// cameBack returns the move after the home page of a site that had moved became a page again.
 func (m Move) cameBack(root, place weburl.URL, h *Heading) Move {
 	sure := *h
 	sure.Firm = true
@@ -111,7 +111,7 @@ func (m Move) cameBack(root, place weburl.URL, h *Heading) Move {
 	return m.seen(root, &sure)
 }
 
-// moveTo leaves the root's own place, or that at place, for the site that a page leads to.
+// moveTo replaces the root's own site, or the one at place, by the site that a page leads to.
 func (m Move) moveTo(root, place weburl.URL, h *Heading) Move {
 	m = m.leaving(root, h.Own && (m.To == "" || m.Back)).leaving(place, h.There)
 	return Move{To: h.To.String(), Left: minus(m.Left, OriginsOf(h.To))}
@@ -126,13 +126,13 @@ func (m Move) leaving(place weburl.URL, documents bool) Move {
 	return m
 }
 
-// certain reports whether a page was seen to lead to a site long enough ago.
+// certain reports whether the first observation of a page leading to a site is old enough.
 func (m *Move) certain(to weburl.URL, h *Heading) bool {
 	s, ok := m.Seen[h.From.String()]
 	return ok && h.Firm && s.To == to.Origin() && h.Now.Sub(s.Since) >= moveAfter
 }
 
-// seen notes that a page leads to a site, if that may move it.
+// seen records that a page leads to a site, if that can cause a move.
 func (m Move) seen(to weburl.URL, h *Heading) Move {
 	if !h.Firm {
 		return m.unseen(h)
@@ -149,7 +149,7 @@ func (m Move) seen(to weburl.URL, h *Heading) Move {
 	return m
 }
 
-// unseen forgets where a page has led.
+// unseen forgets where a page led.
 func (m Move) unseen(h *Heading) Move {
 	if _, ok := m.Seen[h.From.String()]; !ok {
 		return m
@@ -186,8 +186,7 @@ func minus(all, some []string) []string {
 	return out
 }
 
-// movedSites is the name under which the store remembers the sites that took
-// the place of a root whose home page redirects to them.
+// movedSites is the name of the stored value with the sites that replace roots whose home page redirects to them.
 const (
 	movesName = "moved-sites"
 	movesWhat = "the list of moved sites"
@@ -225,7 +224,7 @@ func SaveMoves(ctx context.Context, store scheduler.Values, moved Moves) error {
 	return scheduler.SaveValue(ctx, store, scheduler.CrawlValue(movesName), movesWhat, moved)
 }
 
-// WithMoves is the policy with moves that change nothing that it decides.
+// WithMoves returns the policy with moves that do not change its decisions.
 func (p *Policy) WithMoves(moved Moves) *Policy {
 	other := *p
 	other.Moved = moved

@@ -1,9 +1,8 @@
-// Package policy decides about URLs: by settings, crawl space, rules, and the sites that
-// have moved. It says what is crawled, what becomes a document, and why not, and explains
-// that to people.
+// Package policy decides about URLs: by settings, crawl space, rules, and the sites that have moved. It decides which
+// URLs are crawled and which pages become documents, and explains its decisions. A Policy is immutable: a reload
+// creates another, and a page keeps the one under which it began.
 //
-// A Policy is immutable: a reload makes another, and a page keeps the one that it began
-// under. The package starts no goroutine and has no lock.
+// The package starts no goroutine and has no lock.
 package policy
 
 import (
@@ -33,7 +32,7 @@ import (
 // StatusExcluded is the status of a stored URL that rules exclude (IBM crawl space, 760).
 const StatusExcluded = crawlspace.StatusExcluded
 
-// RobotsForbids is why a URL is excluded that its robots.txt forbids.
+// RobotsForbids is the reason why a URL is excluded that its robots.txt forbids.
 const RobotsForbids = "robots.txt forbids it"
 
 // Policy is the part of a crawl that a reload replaces: settings, rules and crawl space.
@@ -42,8 +41,8 @@ type Policy struct {
 	Engine   *actionrules.Engine
 	Space    *crawlspace.Space
 	Moved    Moves
-	roots    []actionrules.Root // in force: moved sites at their new place
-	left     *left              // where sites were before they moved; nil: none did
+	roots    []actionrules.Root // roots in force, moved sites at their new place
+	left     *left              // former places of moved sites; nil if none moved
 	Sources  []Source           // sorted by key
 	Since    time.Time
 	// Fingerprint identifies rules and crawl space, version also the reading of pages:
@@ -145,7 +144,7 @@ func (p *Policy) WithKilled(urls []string) (*Policy, error) {
 	return New(s, p.Moved)
 }
 
-// readerVersion is another one where the same settings make another text of a page.
+// readerVersion changes when the same settings produce another text of a page.
 const readerVersion = 1
 
 // identify computes the policy's fingerprints.
@@ -174,8 +173,8 @@ type Verdict struct {
 	// URL is the URL to use from now on: the query filter may have changed it.
 	URL      weburl.URL
 	Decision actionrules.Decision
-	// Status is 0 where the URL is inside, else StatusExcluded or
-	// crawlspace.StatusElsewhere. Gate refused it, or, if empty, the action rules.
+	// Status is 0 if the URL is in scope, otherwise StatusExcluded or crawlspace.StatusElsewhere. Gate is the gate that
+	// refused it, empty for the action rules.
 	Status int
 	Gate   crawlspace.Reason
 }
@@ -183,7 +182,7 @@ type Verdict struct {
 // Inside reports whether the URL is crawled.
 func (v *Verdict) Inside() bool { return v.Status == 0 }
 
-// Rename makes the verdict of a URL that is known under another name one that is outside.
+// Rename turns the verdict on a URL that is stored under another URL into an exclusion.
 func (p *Policy) Rename(v *Verdict, u weburl.URL) {
 	v.Status = StatusExcluded
 	v.Gate = p.Space.Renamed(u)
@@ -194,9 +193,8 @@ func renamed(v *Verdict) bool {
 	return v.Gate.Gate == crawlspace.GateCanonical || v.Gate.Gate == crawlspace.GateQuery
 }
 
-// Spelled is a URL with as much of its fragment as is kept with it: nothing unless a rule
-// names fragments. A link is judged by that, so that the URL is judged alike when it is
-// taken, and whenever it is judged again.
+// Spelled returns a URL with the part of its fragment that is stored: none unless a rule uses fragments. Links are
+// judged in this form, so that the later judgements of the stored URL agree.
 func (p *Policy) Spelled(u weburl.URL) weburl.URL {
 	f := u.Fragment()
 	switch {
@@ -208,8 +206,7 @@ func (p *Policy) Spelled(u weburl.URL) weburl.URL {
 	return u.WithFragment(f[:min(len(f), scheduler.FragmentMax)])
 }
 
-// Judge asks the gates and then the action rules about a link, or about a URL
-// that was taken.
+// Judge applies the gates and then the action rules to a link or a leased URL.
 func (p *Policy) Judge(l crawlspace.Link) Verdict {
 	l.URL = p.Spelled(l.URL)
 	return p.decide(p.Space.Judge(l), p.Engine.Decide)
@@ -253,7 +250,7 @@ func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.De
 // Detail explains why a URL is outside.
 func (p *Policy) Detail(v *Verdict) string {
 	if twin := p.moved(v); twin != "" {
-		return "its site moved: the page is looked for at " + twin
+		return "its site moved: the page is now expected at " + twin
 	}
 	if v.Gate.Gate != "" {
 		return v.Gate.String()
@@ -275,11 +272,11 @@ func OutByDefault(d actionrules.Decision) string {
 // Exclusion is the frontier's form of the reason why a URL is outside.
 func (p *Policy) Exclusion(v *Verdict) *scheduler.Exclusion {
 	return &scheduler.Exclusion{
-		Status: v.Status, Reason: p.Reason(v), Words: p.Detail(v), Keep: v.Status == crawlspace.StatusElsewhere, MovedTo: p.Twin(v),
+		Status: v.Status, Reason: p.Reason(v), Words: p.Detail(v), Keep: v.Status == crawlspace.StatusElsewhere, MovedTo: p.NewURL(v),
 	}
 }
 
-// Reason is why a URL is outside.
+// Reason is the reason why a URL is outside.
 func (p *Policy) Reason(v *Verdict) scheduler.Reason {
 	switch {
 	case p.moved(v) != "":
@@ -328,8 +325,8 @@ func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Ve
 	return link, v, ok
 }
 
-// notIndexedByRule is why a page has no document that the rules crawl all the same.
-const notIndexedByRule = "not indexed by rule"
+// notIndexedByRule returns the reason why a crawled page has no document.
+const notIndexedByRule = "not indexed, by rule"
 
 // Indexes reports whether a URL that is inside becomes a document; otherwise why and words are the reason.
 func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words string) {
@@ -345,12 +342,12 @@ func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words strin
 	return true, scheduler.NoReason, ""
 }
 
-// FifoOf is the fifo that a decision puts a URL into.
+// FifoOf returns the fifo that a decision assigns to a URL.
 func FifoOf(d actionrules.Decision) scheduler.Source {
 	return scheduler.SourceFor(d.Index, d.Follow, d.Shift, d.Root)
 }
 
-// depth returns n as it is stored.
+// depth returns the stored form of n.
 func depth(n int) uint16 { return uint16(min(n, 1<<16-1)) }
 
 // LimitsHosts reports whether the URLs of hosts must be counted.

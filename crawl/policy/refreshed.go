@@ -39,14 +39,14 @@ func (p *Policy) refreshes() error {
 	return nil
 }
 
-// Refreshes reports whether anything is fetched again by itself: by its age, or by a schedule.
+// Refreshes reports whether any page is refetched automatically: by its age, or by a schedule.
 func (p *Policy) Refreshes() bool {
 	return p.Settings.Frontier.Refreshes() || p.Settings.Rounds > 0 ||
 		slices.ContainsFunc(p.Settings.Refreshes, func(r Refresh) bool { return r.Schedule != nil })
 }
 
-// Refreshed reports whether a page is fetched again by itself: by its age, or by a schedule. What was
-// found from a root without a site, outside of all sites, does not count.
+// Refreshed reports whether a page is refetched automatically: by its age, or by a schedule. Pages outside all sites,
+// found from a root without a site, do not count.
 func (p *Policy) Refreshed(u weburl.URL) bool {
 	if p.Settings.Frontier.Of(u.String()).Ages() {
 		return true

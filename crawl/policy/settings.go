@@ -46,60 +46,54 @@ type Settings struct {
 	RobotsAgent string
 	// MaxRedirects is the longest chain of redirects that is followed.
 	MaxRedirects int
-	// PushContent sends the page's bytes beside its text.
+	// PushContent sends the page's bytes in addition to its text.
 	PushContent bool
-	// NearDuplicates does not index a document if another one of the same source has its
-	// NearDuplicates leaves a document out of the index if another one of the same source has the same or nearly the same
+	// NearDuplicates excludes a document from the index if another one of the same source has the same or nearly the same
 	// content. Reload does not change it.
 	NearDuplicates bool
-	// DetectPatterns learns which URLs lead to such documents, and follows no more of
-	// them after a while. It needs NearDuplicates, and counts when a crawl is made.
+	// DetectPatterns learns which URLs lead to such documents, and stops following them after a while. It needs
+	// NearDuplicates. Reload does not change it.
 	DetectPatterns bool
 	// Collapse gives documents beyond CollapseDepth path segments the URL of their site
 	// at that depth as the meta collapse_key.
 	Collapse      bool
 	CollapseDepth int
-	// Remove are elements whose text is left out of pages, as extract.NewRemoval
-	// takes them.
+	// Remove lists elements whose text is removed from pages, as extract.NewRemoval accepts them.
 	Remove []string
 	// Mapping of metas; nil: they keep their names.
 	Mapping *Mapping
-	// ReadingKey tells apart what else than Rules decides which document a page becomes, empty
 	// ReadingKey identifies settings besides Rules that affect the document of a page, empty for the defaults. If it
 	// changes, unchanged pages are read again.
 	ReadingKey string
-	// CrawlLog is the file that gets a line for each URL that was asked for; "": none.
+	// CrawlLog is the file that gets a line for each requested URL; "" for none.
 	CrawlLog string
 	// OutboxMaxBytes of unsent bodies make the crawl wait; 0 is no limit.
 	OutboxMaxBytes int64
 
-	// MaxRequestsPerS and MaxBytesPerS bound the whole crawl; 0 is no limit. Every
-	// request counts, robots.txt too; the bytes are those of bodies as they come over the wire, before they are
-	// decompressed.
+	// MaxRequestsPerS and MaxBytesPerS limit the whole crawl; 0 is no limit. Every request counts, including robots.txt;
+	// bytes are those of bodies on the wire, before decompression.
 	MaxRequestsPerS int
 	MaxBytesPerS    int64
 	// Rounds is the pause after a round over the start URLs and Sources before they are queued
 	// again; 0: they are not. With ListsOnly it is a round over Sources alone.
 	Rounds    time.Duration
 	ListsOnly bool
-	// Refreshes re-queue sections at set times, or give them ages of their own.
+	// Refreshes re-queue sections at set times, or set separate ages for them.
 	Refreshes []Refresh
 
-	// Fetches are how some URLs are asked for; of those that match, the first counts,
 	// Fetches are the request settings for some URLs. The first that matches applies, otherwise Fetcher. robots.txt is
 	// requested like its host's pages.
 	Fetches []Fetch
-	// EnableCookies keeps cookies for all sites where no Login does.
+	// EnableCookies keeps cookies for all sites without a Login.
 	EnableCookies bool
-	// KeepCookies has those of all sites outlive the process, too, in CookieFile; with "" as
-	// CookieFile none do, those of a Login neither.
+	// KeepCookies stores the cookies of all sites in CookieFile, so that they survive a restart. If CookieFile is "", no
+	// cookies survive, not even those of a Login.
 	KeepCookies bool
 	CookieFile  string
 	// Documents reads PDF and office documents; nil: they are not read.
 	Documents DocumentReader
-	// Renderer makes pages whose Fetch has a Render; nil only where none has.
+	// Renderer renders the pages whose Fetch has a Render; nil only if none has.
 	Renderer Renderer
-	// Converters are external programs that read media types, run by Convert, which is nil only
 	// Converters are external programs that read media types. Convert runs them; it is nil only if there are none.
 	Converters []extract.Converter
 	Convert    Convert
@@ -113,11 +107,10 @@ type Settings struct {
 
 	// Sources are the sitemaps and feeds that the configuration names.
 	Sources []Source
-	// NamedOnce are XML files that Sources have or had, in the form of URLs: Stored reads them.
+	// NamedOnce lists XML files that Sources contain or contained, as URLs; Stored reads it.
 	NamedOnce []string
-	// CrawlSitemaps reads those that robots.txt names. SitemapMaxBytes and
-	// SitemapMaxLinks bound each, SitemapMaxPerHost how many of a host are known that the
-	// configuration does not name; 0 is no bound.
+	// CrawlSitemaps reads the sitemaps that robots.txt names. SitemapMaxBytes and SitemapMaxLinks limit each,
+	// SitemapMaxPerHost the number of a host's sitemaps that the configuration does not name; 0 is no limit.
 	CrawlSitemaps     bool
 	SitemapMaxBytes   int64
 	SitemapMaxLinks   int
@@ -131,14 +124,14 @@ type Settings struct {
 	Robots   robots.Settings
 }
 
-// Refresh is when some documents are refetched: those of a group that match a condition.
+// Refresh defines when the documents of a group that match a condition are refetched.
 type Refresh struct {
-	// Schedule re-queues them; nil: none does. It is obeyed in local time, unless its spec names a time zone.
+	// Schedule requeues them; nil for none. It uses local time unless its spec names a time zone.
 	Schedule cron.Schedule
-	// Spec is the schedule as it is written, which with Group and Match is its name in the store.
+	// Spec is the schedule as written. Spec, Group and Match together identify it in the store.
 	Spec  string
 	Group string // of roots; "" is all URLs
-	// If is a condition, and Match the same as it is written; nil and "": all URLs.
+	// If is a condition, and Match its text as written; nil and "" select all URLs.
 	If    actionrules.Condition
 	Match string
 	// Ages, if not nil, are theirs in place of the Crawler's; of several that match a URL the first
@@ -166,7 +159,7 @@ type Renderer interface {
 	Render(ctx context.Context, p render.Page) (render.Rendered, error)
 }
 
-// Convert has an external program read a body. Errors and callers are as those of DocumentReader.
+// Convert runs an external program to read a body. Its contract is that of DocumentReader.
 type Convert func(ctx context.Context, c extract.Converter, body []byte) (extract.Page, error)
 
 // Taken reports whether a target takes documents of a push source.
@@ -174,11 +167,11 @@ func (s *Settings) Taken(source string) bool {
 	return s.OnlySources == nil || slices.Contains(s.OnlySources, source)
 }
 
-// untaken names a push source that no target takes, and those that the targets take.
+// untaken names a push source that no target accepts, and the sources that targets accept.
 func (s *Settings) untaken(source string) string {
 	taken := make([]string, len(s.OnlySources))
 	for i, name := range s.OnlySources {
 		taken[i] = strconv.Quote(name)
 	}
-	return fmt.Sprintf("source %q: targets take only %s", source, strings.Join(taken, ", "))
+	return fmt.Sprintf("source %q: targets accept only %s", source, strings.Join(taken, ", "))
 }

@@ -31,7 +31,7 @@ func (p *Policy) RootLinks(refused func(root weburl.URL, v *Verdict)) []schedule
 	return links
 }
 
-// RootKeys are the configured roots that would come back: those inside.
+// RootKeys returns the configured roots that are in scope, and would therefore come back.
 func (p *Policy) RootKeys() map[weburl.Key]string {
 	keys := map[weburl.Key]string{}
 	for _, r := range p.roots {
@@ -82,8 +82,8 @@ func (p *Policy) SitelessRoots(group string) map[weburl.Key]bool {
 	return roots
 }
 
-// RootOf returns the configured root whose home page u is, at its own place or at the one that it moved to. A root with
-// a path does not count.
+// RootOf returns the configured root whose home page u is, at its original or its new place. A root with a path does
+// not count.
 func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	for _, root := range p.Settings.Rules.Roots {
 		name := root.URL.String()
@@ -94,18 +94,18 @@ func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	return weburl.URL{}, false
 }
 
-// Stays returns why the site of a home page that redirects does not move, or "" if it belongs to no root.
-func (p *Policy) Stays(home weburl.URL, firm bool) string {
+// WhyNotMoved returns why the site of a home page that redirects does not move, or "" if it belongs to no root.
+func (p *Policy) WhyNotMoved(home weburl.URL, firm bool) string {
 	root, ok := p.RootOf(home)
 	if !ok {
 		return ""
 	}
 	m := p.Moved[root.String()]
 	if s, seen := m.Seen[home.String()]; seen {
-		return "wait: its site moves there if it is still so after " + clock.Stamp(s.Since.Add(moveAfter))
+		return "wait: its site moves there if the redirect still exists after " + clock.Stamp(s.Since.Add(moveAfter))
 	}
 	if !firm {
-		return "wait: a temporary redirect moves no site of which documents are stored"
+		return "wait: a temporary redirect does not move a site with stored documents"
 	}
 	return ""
 }

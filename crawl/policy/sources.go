@@ -16,12 +16,12 @@ import (
 type Source struct {
 	URL  weburl.URL
 	Kind scheduler.Kind // KindSitemap, KindFeed or KindXML
-	// IndexItems makes documents of a feed's items, whose pages are not fetched then.
+	// IndexItems turns a feed's items into documents; their pages are then not fetched.
 	IndexItems bool
 	XML        *XMLDocuments // of KindXML
 }
 
-// XMLDocuments defines which elements of an XML file are documents, and where their fields are.
+// XMLDocuments defines which elements of an XML file are documents, and the paths of their fields.
 type XMLDocuments struct {
 	Path, Link, Title, Text feeds.Path
 	Date                    *feeds.Path // nil: none
@@ -49,7 +49,7 @@ func (x *XMLDocuments) hash() uint64 {
 }
 
 const (
-	// SourceDetail is why a document is deleted whose URL became a source.
+	// SourceDetail is the reason for deleting a document whose URL became a source.
 	SourceDetail = "it is a sitemap or feed"
 	// sourceFifo is the fifo of sources, the same as that of indexed pages.
 	sourceFifo = scheduler.Index

@@ -27,7 +27,7 @@ type TrapCounts struct {
 func StoredTraps(ctx context.Context, store scheduler.ValueReader) (c TrapCounts, err error) {
 	b, err := store.Value(ctx, scheduler.CrawlValue(TrapsName))
 	if err == nil && len(b) > 0 && json.Unmarshal(b, &c) != nil {
-		return TrapCounts{}, fmt.Errorf("stored value %s: %w", TrapsName, crawlspace.ErrTrapState)
+		return TrapCounts{}, fmt.Errorf("the stored value %s: %w", TrapsName, crawlspace.ErrTrapState)
 	}
 	if err == nil {
 		c.Learnt, err = copies.StoredPatterns(ctx, store)

@@ -20,20 +20,20 @@ import (
 const (
 	// widthName is the key of the stored value with the width of the rules.
 	widthName = "crawl.width"
-	widthWhat = "what the rules let in"
+	widthWhat = "the set of URLs that the rules accept"
 )
 
 // Width describes which links rules and crawl space allow, as far as that is comparable.
 type Width struct {
 	Rules string `json:"rules"` // fingerprint of the rules that it belongs to
-	// Lists are parts by where they belong, eight bytes each: a hash that ends in a partKind.
+	// Lists contains the parts of each list, eight bytes each: a hash that ends in a partKind.
 	Lists map[string][]byte `json:"lists,omitempty"`
 	// Path and Link are the maximum depths, -1 for no limit.
 	Path int `json:"path"`
 	Link int `json:"link"`
 }
 
-// partKind is the effect of a part, in the last bits of its hash.
+// partKind is the effect of a part, stored in the last bits of its hash.
 type partKind uint64
 
 const (
@@ -100,17 +100,17 @@ func kindOfRule(r *actionrules.Rule) (kind partKind, ok bool) {
 	return closes, ignores
 }
 
-// Widening selects the pages whose links must be judged again, because some may now be inside.
+// Widening selects the pages whose links must be judged again, because some may now be in scope.
 type Widening struct {
 	All bool `json:"all,omitempty"`
-	// Depth, if not nil: of those as many links away from a start URL, or more.
+	// Depth, if not nil, selects pages at least this number of links away from a start URL.
 	Depth *int `json:"depth,omitempty"`
-	// Origins: of those at the places of a root's site that is new or has moved. Pages of other sites
-	// wait for their refresh: a new root does not have all sites fetched again.
+	// Origins selects pages on a root's site that is new or has moved. Pages of other sites wait for their refresh, so
+	// that a new root does not cause all sites to be refetched.
 	Origins []string `json:"origins,omitempty"`
 }
 
-// since compares with the earlier width; nil if nothing new is let in.
+// since compares with the earlier width; it returns nil if no new links are accepted.
 func (p *Policy) since(old *Width) *Widening {
 	var n Widening
 	w := p.Width()
@@ -144,8 +144,8 @@ func (p *Policy) since(old *Width) *Widening {
 	return &n
 }
 
-// placesOf returns the origins at which a site of a root in force is and was crawled. Pages of a place
-// that was left may be inside still, by another root.
+// placesOf returns the origins at which a site of a root in force is and was crawled. Pages at a former place may still
+// be in scope because of another root.
 func (p *Policy) placesOf(site weburl.URL) []string {
 	origins := OriginsOf(site)
 	for _, root := range p.Settings.Rules.Roots {
@@ -233,7 +233,7 @@ func StoredWidth(ctx context.Context, store scheduler.ValueReader) (*Width, erro
 	return &w, nil
 }
 
-// Widened returns what the policy allows and the previous rules did not; old may be nil.
+// Widened returns the widening from old, which may be nil, to the policy.
 func (p *Policy) Widened(old *Width) *Widening {
 	if old == nil || old.Rules == p.Fingerprint {
 		return nil

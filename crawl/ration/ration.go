@@ -1,8 +1,8 @@
 // Package ration divides the limits of a whole crawl by the processes that crawl, so that all together never exceed
 // them, also while processes come, go, freeze or are cut off.
 //
-// A table that all of them read names the processes that have a ration, each the same. A process follows it by its own
-// clock alone:
+// A table that all of them read names the processes that have a ration; all rations are equal. A process follows it
+// using only its own clock:
 //
 //   - a smaller ration counts at once, a larger one when the table has been seen for Silence;
 //   - any ration is over Right after the last read of the table was sent, and a process without one begins with

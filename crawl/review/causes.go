@@ -31,12 +31,12 @@ func (c PreviewCause) String() string {
 		}
 		return fmt.Sprintf("%s:%d: %s", c.File, c.Line, c.Rule)
 	case crawlspace.GateDefault:
-		return "no rule: what holds before the first one"
+		return "no rule: the state before the first rule"
 	}
 	return c.Reason.String()
 }
 
-// causesTold is how many causes of a group are listed, those with the most URLs. causesCounted is how many are counted
+// causesTold is the number of causes listed per group, those with the most URLs. causesCounted is the number counted
 // separately; beyond it, causes that differ only in their words, such as a name in a gate's answer, are merged.
 const (
 	causesTold    = 100

@@ -62,12 +62,12 @@ type Preview struct {
 }
 
 // keptNote is the note for settings that still name some of the XML files.
-const keptNote = "documents of an <XMLDocuments> that was taken out stay while there are others, which may list them too: " +
-	"sextant remove --match takes them out"
+const keptNote = "documents of a removed <XMLDocuments> stay while other ones exist, which may also list them: " +
+	"sextant remove --match removes them"
 
 // fragmentNote is the note for settings whose rules use fragments, which are stored only while rules do.
-const fragmentNote = "rules on fragment judge a stored page by the fragment that is stored with it: " +
-	"pages found while no rule named fragments have none"
+const fragmentNote = "rules on the fragment judge a stored page by its stored fragment: " +
+	"pages found before a rule used the fragment have none"
 
 // PreviewGroup counts URLs and names some.
 type PreviewGroup struct {
@@ -88,8 +88,7 @@ type PreviewSample struct {
 	Words  string `json:"words,omitempty"` // why it is excluded, or its document deleted
 }
 
-// NewPreview judges all URLs of a store by new settings and changes nothing. It
-// names up to samples URLs of each group.
+// NewPreview judges all URLs of a store by new settings, without changes. It names up to samples URLs of each group.
 func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, samples int) (*Preview, error) {
 	p, err := policy.Stored(ctx, s, store)
 	if err != nil {

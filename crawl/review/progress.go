@@ -106,7 +106,7 @@ type pass struct {
 	state Progress
 	next  weburl.Key    // as state.From
 	turn  int           // number of passes begun: URLs may have come since an earlier one read them
-	saved time.Time     // when the state was stored last
+	saved time.Time     // when the state was last stored
 	done  chan struct{} // closed while state.Done
 }
 
@@ -148,11 +148,10 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word, now bool) error
 			return err
 		}
 	}
-	return a.anew(ctx, p, counts.Known == 0, now)
+	return a.startOver(ctx, p, counts.Known == 0, now)
 }
 
-// Stored reads the state of the pass, and its next key; the zero state
-// if nothing is.
+// Stored returns the state of the pass, and its next key, or the zero state if none is stored.
 func Stored(ctx context.Context, store scheduler.Reader) (s Progress, next weburl.Key, err error) {
 	if err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(passName), passWhat, &s); err != nil {
 		return s, next, err
@@ -168,15 +167,15 @@ func Stored(ctx context.Context, store scheduler.Reader) (s Progress, next webur
 	return s, next, err
 }
 
-// begin stores that all URLs are to be judged by p, before anything is.
+// begin stores that all URLs must be judged by p, before any URL is.
 func (a *pass) begin(ctx context.Context, p *policy.Policy, now bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.anew(ctx, p, false, now)
+	return a.startOver(ctx, p, false, now)
 }
 
-// anew begins a pass by p, which takes over the unfinished work of the previous one. The mutex is held.
-func (a *pass) anew(ctx context.Context, p *policy.Policy, done, now bool) error {
+// startOver begins a pass by p, which takes over the unfinished work of the previous one. The mutex is held.
+func (a *pass) startOver(ctx context.Context, p *policy.Policy, done, now bool) error {
 	s := Progress{Rules: p.Fingerprint, Since: p.Since, Timing: p.Timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
 	if a.state.Rules == p.Fingerprint {
 		s.Since = a.state.Since
@@ -253,7 +252,7 @@ type place struct {
 	key  weburl.Key
 }
 
-// due returns the next place to judge by p; false if there is nothing to do for p.
+// due returns the next place to judge by p, or false if there is none.
 func (a *pass) due(p *policy.Policy) (place, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -45,7 +45,7 @@ type review struct {
 	referrer string
 	gone     bool   // the XML file that it is a document of is not in the configuration any more
 	given    uint32 // metas from rules and roots
-	again    *again // nil: times stay as they are
+	again    *again // nil if times do not change
 }
 
 // reviewOf judges a stored URL as the background pass does: without the depths,
@@ -75,7 +75,7 @@ func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionru
 		p.Rename(&o.Verdict, u)
 	}
 	if !o.Inside() {
-		o.reason, o.twin = p.Reason(&o.Verdict), p.Twin(&o.Verdict)
+		o.reason, o.twin = p.Reason(&o.Verdict), p.NewURL(&o.Verdict)
 		return o
 	}
 	if policy.Outside(r) != 0 {
@@ -93,8 +93,7 @@ func (o *review) explain() {
 	}
 }
 
-// effect is the same for the same record and review, and applying it once leaves
-// none for a second time.
+// effect is deterministic for a record and a review, and idempotent.
 func (o *review) effect(r *scheduler.Record) effect {
 	was := policy.Outside(r)
 	switch {
@@ -139,8 +138,8 @@ func (o *review) moves(r *scheduler.Record) bool {
 
 func (o *review) settings() *scheduler.Settings { return &o.policy.Settings.Frontier }
 
-// loses reports whether a document is to leave the index, or a target, by the operator's rules, which is not pending
-// yet for such a reason.
+// loses reports whether the operator's rules remove a document from the index, or from a target, and no such loss is
+// pending yet.
 func (o *review) loses(r *scheduler.Record, e effect) bool {
 	switch {
 	case !r.Indexed || r.LossPending && r.Reason.Operators() && e != leaves:
@@ -166,13 +165,14 @@ func (o *review) follows(r *scheduler.Record) bool {
 	return r.Reason == scheduler.ReasonMoved
 }
 
-// unwanted reports whether a page was read, and has no document, or loses it, because of the operator's rules
-// or kill list alone.
+// unwanted reports whether a page was read, and has no document, or loses it, only because of the operator's rules or
+// kill list.
 func unwanted(r *scheduler.Record) bool {
 	return r.Class == scheduler.OK && byRules(r.Reason)
 }
 
-// byRules reports whether a page that is fetched has no document for a reason: the operator's rules or kill list alone.
+// byRules reports whether a page that is fetched has no document for a reason that only the operator's rules or kill
+// list cause.
 func byRules(r scheduler.Reason) bool {
 	return slices.Contains([]scheduler.Reason{
 		scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonListGone, scheduler.ReasonNoTarget,
@@ -238,12 +238,12 @@ func (o *review) change(r *scheduler.Record) *scheduler.Change {
 	return c
 }
 
-// sameTime reports whether a URL is fetched when it was to be.
+// sameTime reports whether the time of a URL's next fetch does not change.
 func sameTime(a, b *scheduler.Record) bool {
 	return a.State == b.State && a.Source == b.Source && a.NextAt.Equal(b.NextAt) && a.Interval == b.Interval
 }
 
-// rest lets a URL that is outside rest.
+// rest puts a URL that is out of scope to rest.
 func (o *review) rest(n *scheduler.Record) {
 	n.State, n.NextAt = scheduler.AtRest, time.Time{}
 	n.Class, n.Status, n.Reason, n.LastError, n.Settled = scheduler.Ignored, o.Status, o.reason, o.words, true

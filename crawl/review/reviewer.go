@@ -1,11 +1,9 @@
-// Package review judges stored URLs again: all of them when rules or crawl space change, and
-// those of an origin whose robots.txt became stricter. It also foretells what new settings
-// would do.
+// Package review judges stored URLs again: all of them when rules or crawl space change, and those of an origin whose
+// robots.txt became stricter. It also predicts the effect of new settings.
 //
-// A Reviewer runs in two goroutines that the crawl starts, Run and RunRobots; Run reads the
-// next batch in a third one while it stores the last. The progress has one mutex, which is
-// held while it is stored, and the origins have another. URLs that wait or are in flight are
-// left to the worker that takes them.
+// A Reviewer runs in two goroutines that the crawl starts, Run and RunRobots; Run reads the next batch in a third one
+// while it stores the last. The progress has one mutex, which is held while it is stored, and the origins have another.
+// URLs that wait or are in flight are left to the worker that takes them.
 package review
 
 import (
@@ -67,8 +65,8 @@ func (v *Reviewer) Open(ctx context.Context, p *policy.Policy, word, now bool) e
 	return v.restoreRestricted(ctx)
 }
 
-// Begin stores that all URLs are to be judged by p, before anything is decided by it; now is as in
-// Open. Wake is called once p is in force.
+// Begin stores that all URLs must be judged by p, before p is applied; now is as in Open. Wake is called once p is in
+// force.
 func (v *Reviewer) Begin(ctx context.Context, p *policy.Policy, now bool) error {
 	return v.pass.begin(ctx, p, now)
 }
@@ -76,7 +74,7 @@ func (v *Reviewer) Begin(ctx context.Context, p *policy.Policy, now bool) error 
 // Wake makes Run check the rules in force.
 func (v *Reviewer) Wake() { v.pass.wake() }
 
-// Progress returns how far the review is.
+// Progress returns the progress of the review.
 func (v *Reviewer) Progress() Progress {
 	s, _ := v.pass.status()
 	return s

@@ -23,11 +23,11 @@ const (
 	// restrictedName is the key of the stored value with the origins.
 	restrictedName = "crawl.robots"
 	restrictedWhat = "the origins to judge by robots.txt"
-	// restrictedStored is how many of them are stored; others are found again when a URL of the origin is taken.
+	// restrictedStored is the number of them that are stored; others are found again when a URL of the origin is leased.
 	restrictedStored = 1000
 )
 
-// restricted are the origins whose stored URLs are to be judged by robots.txt.
+// restricted contains the origins whose stored URLs must be judged by robots.txt.
 type restricted struct {
 	kick chan struct{} // capacity 1
 
@@ -117,7 +117,7 @@ func (v *Reviewer) RunRobots(ctx context.Context) error {
 	}
 }
 
-// left are the origins that are to be judged.
+// left returns the origins still to judge.
 func (r *restricted) left() map[string]*restrictedOrigin {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,8 +134,7 @@ func (r *restricted) take() map[string]*restrictedOrigin {
 	return maps.Clone(r.origins)
 }
 
-// judgeOrigins judges all origins that are to be judged, in one reading of the
-// store.
+// judgeOrigins judges all pending origins in one pass over the store.
 func (v *Reviewer) judgeOrigins(ctx context.Context) error {
 	origins := v.restricted.take()
 	if len(origins) == 0 {
@@ -195,8 +194,7 @@ func (v *Reviewer) saveRestricted(ctx context.Context, origins map[string]*restr
 	return nil
 }
 
-// judgeByRobots takes out the stored URLs of the changed origins that robots.txt
-// forbids.
+// judgeByRobots excludes the stored URLs of the changed origins that robots.txt forbids.
 func (v *Reviewer) judgeByRobots(ctx context.Context, p *policy.Policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
 	// A page that began under the copy before may be stored yet: then it is among
 	// those that are read. One that begins from now on asks the new copy.
@@ -216,7 +214,7 @@ func (v *Reviewer) judgeByRobots(ctx context.Context, p *policy.Policy, origins 
 	if len(rules) == 0 {
 		return nil
 	}
-	v.Log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
+	v.Log.Info("robots.txt became stricter; judging the stored URLs by it", "origins", len(rules))
 	ofThese := func(r *scheduler.Record) bool { return rules[r.Origin] != nil }
 	return scheduler.Walk(ctx, v.Store, weburl.Key{}, ofThese, func(batch []scheduler.KeyedRecord) error { return v.forbid(ctx, p, rules, batch) })
 }

@@ -24,14 +24,14 @@ import (
 const (
 	// passName is the key of the stored value with the pass.
 	passName = "crawl.rules"
-	passWhat = "how far the stored URLs are judged"
-	// passBatch is how many URLs are read, judged and changed together.
+	passWhat = "the progress of judging the stored URLs"
+	// passBatch is the number of URLs that are read, judged and changed together.
 	passBatch = 1000
 	// passPart is the number of URLs that justifies a goroutine.
 	passPart = 200
-	// passSave is how often the pass's progress is stored.
+	// passSave is the interval at which the pass's progress is stored.
 	passSave = time.Second
-	// passWait is how often the pass checks, at its end, for pages in flight that began under other rules.
+	// passWait is the interval at which the pass, at its end, checks for pages in flight that began under other rules.
 	passWait = 100 * time.Millisecond
 )
 
@@ -173,7 +173,7 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place)
 		return err
 	}
 	if s, _ := v.pass.status(); s.Done && s.by(p) {
-		v.Log.Info("all stored URLs are judged", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
+		v.Log.Info("judged all stored URLs", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
 			"readmitted", s.Readmitted, "moved", s.Moved, "unindexed", s.Unindexed, "leaving", s.Leaving, "retimed", s.Retimed, "reread", s.Reread, "renewed", s.Renewed)
 	}
 	return nil
@@ -320,9 +320,8 @@ func (v *Reviewer) expect(ctx context.Context, reviews []keyed, n *Counts) error
 	return nil
 }
 
-// JudgeAgain judges the URL of a page that ended, if other rules than those that
-// it began under have come into force. Until it returns, the page must count as
-// in flight.
+// JudgeAgain judges the URL of a finished page if the rules changed after the page began. Until it returns, the page
+// must count as in flight.
 func (v *Reviewer) JudgeAgain(ctx context.Context, began *policy.Policy, key weburl.Key) error {
 	for done := began; ; {
 		p := v.Crawl.Policy()
@@ -348,7 +347,7 @@ func (v *Reviewer) JudgeAgain(ctx context.Context, began *policy.Policy, key web
 	}
 }
 
-// Await waits until no review is under way.
+// Await waits until no review is running.
 func (v *Reviewer) Await(ctx context.Context) error {
 	_, done := v.pass.status()
 	select {

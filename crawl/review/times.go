@@ -15,7 +15,7 @@ type again struct {
 	retime bool
 	since  time.Time
 	reread *policy.Widening
-	source scheduler.Source // where pages wait that are read again
+	source scheduler.Source // the queue of pages to read again
 	// now has documents that get other metas or another source fetched at once.
 	now bool
 }
@@ -30,7 +30,7 @@ const (
 	renewed       // its next visit gives its document other metas, or another source
 )
 
-// again returns what the pass by a policy does about times; nil if the pass is another policy's.
+// again returns the effect on times of the pass by a policy, or nil if the pass belongs to another policy.
 func (a *pass) again(p *policy.Policy) *again {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -22,7 +22,7 @@ type Access struct {
 	match   func(weburl.URL) bool // nil: all
 	before  Accesses              // those matched first
 	fetcher *fetcher.Fetcher
-	// refuses private addresses, for pages that anybody may have made; nil if none is rendered
+	// refuses private addresses, for untrusted pages; nil if none is rendered
 	strict       *fetcher.Fetcher
 	render       *policy.Render // nil: not rendered
 	header       http.Header    // the fetcher's, for the requests of a log-in
@@ -68,7 +68,7 @@ func (l *login) do(ctx context.Context, req *http.Request) (*http.Response, erro
 	return a.fetcher.Do(ctx, req)
 }
 
-// Accesses are matched in order; the last one matches all.
+// Accesses are matched in order; the last one matches all URLs.
 type Accesses []*Access
 
 func (all Accesses) of(u weburl.URL) *Access {
@@ -156,7 +156,7 @@ func (e *Equipment) Accesses(p *policy.Policy, before Accesses) (Accesses, error
 	return append(all, last), nil
 }
 
-// strict is a fetcher that asks no private address, if some pages are rendered.
+// strict returns a fetcher that refuses private addresses, if some pages are rendered.
 func (e *Equipment) strict(p *policy.Policy, s fetcher.Settings) *fetcher.Fetcher {
 	if !p.Settings.Renders() {
 		return nil
@@ -172,7 +172,7 @@ func (e *Equipment) cookies(p *policy.Policy, a *Access) {
 	}
 }
 
-// Adopt lets the sessions make their requests by these accesses.
+// Adopt makes the sessions use these accesses for their requests.
 func (all Accesses) Adopt() {
 	for _, a := range all {
 		if a.login != nil {
@@ -181,7 +181,7 @@ func (all Accesses) Adopt() {
 	}
 }
 
-// Kept are the sessions whose cookies outlive the process.
+// Kept returns the sessions whose cookies outlive the process.
 func (all Accesses) Kept() map[[32]byte]*auth.Session {
 	out := map[[32]byte]*auth.Session{}
 	for _, a := range all {

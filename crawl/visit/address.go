@@ -12,7 +12,7 @@ import (
 // All workers share the addresses; mu guards them, and is not held while a name is looked up.
 
 const (
-	// addressAge is how long an address is valid before the name is resolved again, addressesKept how many are kept.
+	// addressAge is the time after which a name is resolved again, addressesKept the number of addresses that are kept.
 	addressAge    = time.Minute
 	addressesKept = 10_000
 )
@@ -44,8 +44,8 @@ func (a *addresses) keep(host string, addr netip.Addr, now time.Time) {
 	a.known[host] = knownAddress{addr, now.Add(addressAge)}
 }
 
-// takeAddress binds the lease's host to its address if perAddress asks for it. The lease
-// ends if another host at the address is being visited, or was just now.
+// takeAddress binds the lease's host to its address if perAddress is set. The lease ends if another host at the address
+// is being visited, or was just now.
 func (v *visit) takeAddress(ctx context.Context) (step, error) {
 	if !v.policy.Settings.Frontier.PerAddress || v.access.proxied {
 		return step{}, nil

@@ -25,8 +25,7 @@ func (v *visit) learn(of string) {
 	}
 }
 
-// shortened is a link that a pattern cuts off, without the parameter; false if it is not
-// followed at all.
+// shortened returns a link that a pattern excludes, without the parameter; false if it is not followed at all.
 func (v *visit) shortened(link scheduler.Link) (scheduler.Link, bool) {
 	for range copies.MaxParameters + 1 {
 		left, cut := v.visitor.patterns.Cut(link.URL)
@@ -95,9 +94,8 @@ func (v *visit) admitted(ctx context.Context, links []scheduler.Link) ([]schedul
 	return kept, nil
 }
 
-// admits asks the traps of rules about a link that all else lets in. One that is known
-// passes, and uses nothing up; one that is found twice before it is stored, by two pages at
-// once or as link and canonical, is counted twice.
+// admits asks the traps about a link that everything else accepts. A known link passes without being counted. A link
+// that is found twice before it is stored, by two pages or as link and canonical, is counted twice.
 func (v *visit) admits(ctx context.Context, by *Rules, u weburl.URL) (crawlspace.Reason, bool, error) {
 	if by.Gear.Traps == nil {
 		return crawlspace.Reason{}, true, nil
@@ -109,7 +107,7 @@ func (v *visit) admits(ctx context.Context, by *Rules, u weburl.URL) (crawlspace
 	return reason, ok, nil
 }
 
-// admitNew asks the traps, which must be on, about a link that is not known.
+// admitNew asks the traps, which must be configured, about an unknown link.
 func (v *visit) admitNew(by *Rules, u weburl.URL) (crawlspace.Reason, bool) {
 	reason, ok := by.Gear.Traps.Admit(u)
 	if ok {

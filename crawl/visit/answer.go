@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// answer classifies an HTTP response by its status and headers alone.
+// answer classifies an HTTP response by its status and headers.
 func answer(r *fetcher.Response) scheduler.Result {
 	result := scheduler.Result{
 		Status: r.Status, Conditional: r.Conditional,
@@ -76,13 +76,13 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	}, v.lease.Record.Shift)
 	if !ok {
 		result.RedirectIgnored = true
-		v.leadsOut(p, target, &verdict, result)
+		v.redirectsOut(p, target, &verdict, result)
 		return nil
 	}
 	result.Location = link.URL.String()
 	if link.URL.Key() == v.lease.Key { // they differ only in parts that are dropped from URLs
 		result.Fault = fault.BadRedirect
-		result.Words = fmt.Sprintf("redirect: %v: %s is known under this name (%s)", errRedirectLoop, target, p.Space.Renamed(target).Gate)
+		result.Words = fmt.Sprintf("redirect: %v: %s is stored under this URL (%s)", errRedirectLoop, target, p.Space.Renamed(target).Gate)
 		return nil
 	}
 	reason, ok, err := v.admits(ctx, now, link.URL)

@@ -82,7 +82,8 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *Access
 	return s, v.wait(context.WithoutCancel(ctx), answer.Until, scheduler.ReasonSessionWaits, answer.Words)
 }
 
-// logIn makes one request of a log-in. If it goes to a host that is crawled too and rests, it waits until then.
+// logIn makes one request of a log-in. If the request is to a crawled host that rests, it waits until the host is
+// ready.
 func (v *visit) logIn(ctx context.Context, step *auth.Step) (until time.Time, ok bool) {
 	if step.Asked != nil {
 		if u, err := weburl.Parse(step.Asked.String()); err == nil && u.Origin() != v.lease.URL.Origin() {

@@ -89,8 +89,8 @@ func (v *visit) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 }
 
 // reconsider returns a function that refetches duplicates whose canonical turned out not to be a document: this page,
-// if its canonical leads back to it or has failed meanwhile, or the pages that name this one, if it did not become a
-// document. It returns nil if there is nothing to check.
+// if its canonical leads back to it or has failed in the meantime, or the pages that name this one, if it did not
+// become a document. It returns nil if there is nothing to check.
 func (v *visit) reconsider(r *scheduler.Result) func(context.Context) error {
 	if r.DuplicateOf != "" {
 		return func(ctx context.Context) error {
@@ -120,7 +120,7 @@ func (v *visit) reconsider(r *scheduler.Result) func(context.Context) error {
 	return func(ctx context.Context) error { return v.noCanonical(ctx, pages) }
 }
 
-// noCanonical has pages fetched again that named this one, if it leads to no document.
+// noCanonical refetches the pages that named this one as their canonical, if this one leads to no document.
 func (v *visit) noCanonical(ctx context.Context, pages []string) error {
 	end, _, err := v.canonicalEnd(ctx, v.lease.URL, weburl.Key{})
 	if err == nil && end == noDocument {
@@ -169,8 +169,8 @@ func (v *visit) await(ctx context.Context, page, u weburl.URL) error {
 	}
 }
 
-// again fetches a page again if it is the duplicate of no document, unless it waits
-// already or is in flight: then it sees for itself.
+// again refetches a page that is no longer the duplicate of a document, unless it is already pending or in flight: its
+// visit then notices the change.
 func (v *visit) again(ctx context.Context, page weburl.URL) error {
 	r, err := v.store.Lookup(ctx, page.Key())
 	if errors.Is(err, scheduler.ErrNotFound) || err == nil && (r.DuplicateOf == "" || r.State == scheduler.Waiting) {
@@ -189,8 +189,8 @@ func (v *visit) again(ctx context.Context, page weburl.URL) error {
 	return v.visitor.Requeue(ctx, page)
 }
 
-// namersKept limits how many pages are remembered; others wait for their refresh if their canonical fails, unless they
-// led to it.
+// namersKept limits the number of pages that are remembered; others wait for their refresh if their canonical fails,
+// unless they led to it.
 const namersKept = 100_000
 
 // namers are the pages that were taken for duplicates of a URL when it was not
@@ -247,7 +247,7 @@ func (n *namers) remove(canonical weburl.Key, page string) bool {
 	return true
 }
 
-// Requeue sends a known URL through the fifos once more.
+// Requeue puts a known URL into a fifo again.
 func (r *Visitor) Requeue(ctx context.Context, u weburl.URL) error {
 	link, _, ok := r.sites.InForce().Policy.Link(crawlspace.Link{URL: u})
 	if !ok {
@@ -257,7 +257,7 @@ func (r *Visitor) Requeue(ctx context.Context, u weburl.URL) error {
 	return err
 }
 
-// Awaiting returns the number of pages whose canonical URL is not visited yet.
+// Awaiting returns the number of pages whose canonical URL has not been visited yet.
 func (r *Visitor) Awaiting() int {
 	r.namers.mu.Lock()
 	defer r.namers.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 // nothing else.
 
 const (
-	// cookieTurnAgain is how long a URL is not requested again for its cookies, so that a site that redirects everyone in
-	// a circle costs one more request, not endless ones.
+	// cookieTurnAgain is the time for which a URL is not requested again for its cookies, so that a site that redirects
+	// everyone in a circle costs one more request, not endless ones.
 	cookieTurnAgain = time.Hour
 	// maxCookieTurns are remembered; with more, redirects in a circle are errors.
 	maxCookieTurns = 10_000
@@ -86,8 +86,8 @@ func (v *visit) againWithCookies(r *fetcher.Response) error {
 	return nil
 }
 
-// backWithCookies has a redirect's target asked for again that has led here, perhaps over
-// others, if it would get cookies now. Link is the target.
+// backWithCookies requests a redirect's target again if it has led to this URL, perhaps through others, and would now
+// receive cookies. Link is the target.
 func (v *visit) backWithCookies(ctx context.Context, link scheduler.Link) error {
 	if !v.hasCookies(link.URL) {
 		return nil

@@ -40,7 +40,7 @@ func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why schedu
 // isOver reports whether a time was given and has come.
 func isOver(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
 
-// directiveFlags are the directives as they are stored.
+// directiveFlags returns the stored form of the directives.
 func directiveFlags(d extract.Directives) (flags scheduler.Directives) {
 	for _, said := range [...]struct {
 		yes  bool

@@ -139,7 +139,7 @@ func metas(lease *scheduler.Lease, d actionrules.Decision, own []extract.Meta, d
 // titleMetas are the metas that replace a missing title, in order of preference.
 var titleMetas = []string{"dcterms.title", "dc.title", "og:title", "title"}
 
-// title is the head's, else a meta's, else the last segment of the path.
+// title returns the title from the head, otherwise from a meta, otherwise the last segment of the path.
 func title(p extract.Page, u weburl.URL) string {
 	if t := ownTitle(p); t != "" {
 		return t

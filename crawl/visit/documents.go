@@ -19,9 +19,9 @@ import (
 // extractionError is the meta with the reason, in one word, why a document could not be read.
 const extractionError = "extraction_error"
 
-// readDocument reads a PDF or office document. One that cannot be read is indexed by its URL and metas alone, like a
-// type without a reader; an error is that of ctx. With quiet, a document without text is not reported yet, because a
-// converter follows.
+// readDocument reads a PDF or office document. One that cannot be read is indexed by its URL and metas only, like a
+// type without a reader; the error is that of ctx. If quiet is set, a document without text is not reported yet,
+// because a converter follows.
 func (v *visit) readDocument(ctx context.Context, contentType string, body []byte, quiet bool) (p extract.Page, read bool, err error) {
 	kind, ok := documents.KindOf(contentType, body)
 	switch {
@@ -58,10 +58,10 @@ func (v *visit) unreadDocument(kind string, body []byte, err error) extract.Page
 		reason = failed.Reason
 	}
 	v.meter.Documents.Add(kind, string(reason))
-	message := "a document cannot be read: it is indexed by its URL and metas alone"
+	message := "cannot read a document; indexing only its URL and metas"
 	if reason.OfMachine() {
 		v.machineFailed = err
-		message = "this machine could not read a document: what is indexed of it stays, or it is tried again before it is indexed by its URL and metas alone"
+		message = "this machine failed to read a document; its index entry stays, or it is retried before only its URL and metas are indexed"
 	}
 	v.log.Warn(message, "url", v.lease.URL.String(), "kind", kind, "bytes", len(body), "error", err)
 	return extract.Page{Metas: []extract.Meta{{Name: extractionError, Content: string(reason)}}}
@@ -91,8 +91,8 @@ func (v *visit) convert(ctx context.Context, c *extract.Converter, body []byte) 
 	return p, true, nil
 }
 
-// convertTextless has an external program read a body in which nothing else has found text.
-// What was found, such as title, metas and links, stays.
+// convertTextless runs an external program to read a body in which no text was found. Other results, such as title,
+// metas and links, are kept.
 func (v *visit) convertTextless(ctx context.Context, c *extract.Converter, body []byte, found extract.Page, read bool) (extract.Page, bool, error) {
 	p, converts, err := v.convert(ctx, c, body)
 	if !read || err != nil {
@@ -110,7 +110,7 @@ func (v *visit) convertTextless(ctx context.Context, c *extract.Converter, body 
 	return found, true, nil
 }
 
-// Words of extraction_error for files without text though nothing failed.
+// Values of extraction_error for files without text that caused no failure.
 const (
 	noTextInside = "no-text"  // it was read
 	notRead      = "not-read" // nothing reads its type
@@ -120,17 +120,17 @@ const (
 func (v *visit) hasNoText(p *extract.Page, kind string) {
 	p.Metas = append(p.Metas, extract.Meta{Name: extractionError, Content: noTextInside})
 	v.meter.Documents.Add(kind, noTextInside)
-	v.log.Info("a document has no text: it is indexed by its URL and metas alone", "url", v.lease.URL.String(), "kind", kind)
+	v.log.Info("a document has no text; indexing only its URL and metas", "url", v.lease.URL.String(), "kind", kind)
 }
 
-// unreadType is the page of a body that nothing reads. Each type is logged once; pictures,
-// sound and films are expected to have no text, and are neither logged nor counted.
+// unreadType returns the page for a body whose type has no reader. Each type is logged once; images, audio and video
+// are expected to have no text, and are neither logged nor counted.
 func (v *visit) unreadType(contentType string) extract.Page {
 	t := mediaType(contentType)
 	if !isMedia(t) {
 		v.meter.Documents.Add("other", notRead)
 		if v.visitor.unreadTypes.first(t) {
-			v.log.Info("nothing reads a media type: its documents are indexed by their URL and metas alone", "url", v.lease.URL.String(), "type", t)
+			v.log.Info("no reader supports a media type; only the URLs and metas of its documents are indexed", "url", v.lease.URL.String(), "type", t)
 		}
 	}
 	return extract.Page{Metas: []extract.Meta{{Name: extractionError, Content: notRead}}}
@@ -163,7 +163,7 @@ func (f *firstOf) first(word string) bool {
 	return true
 }
 
-// lacksText puts into the result why a page has no text, or hardly any.
+// lacksText sets in the result why a page has no text, or hardly any.
 func (v *visit) lacksText(p *extract.Page, contentType string, result *scheduler.Result) {
 	for i := range p.Metas {
 		if p.Metas[i].Name != extractionError {
@@ -171,9 +171,9 @@ func (v *visit) lacksText(p *extract.Page, contentType string, result *scheduler
 		}
 		switch why := p.Metas[i].Content; {
 		case why == noTextInside:
-			result.Reason, result.Words = scheduler.ReasonNoText, "there is no text in the document"
+			result.Reason, result.Words = scheduler.ReasonNoText, "the document has no text"
 		case why == notRead && !isMedia(mediaType(contentType)):
-			result.Reason, result.Words = scheduler.ReasonNoText, "nothing reads documents of this type"
+			result.Reason, result.Words = scheduler.ReasonNoText, "no reader supports documents of this type"
 		case documents.Reason(why).OfMachine():
 			result.Reason, result.Words = scheduler.ReasonReader, cannotReadFile+why
 		case why != notRead:
@@ -186,13 +186,13 @@ func (v *visit) lacksText(p *extract.Page, contentType string, result *scheduler
 	}
 }
 
-// noteShell puts into the result that only scripts fill the page, and why they did not if they ran.
+// noteShell sets in the result that only scripts fill the page, and, if they ran, why they did not fill it.
 func noteShell(v *visit, result *scheduler.Result) {
-	result.Reason, result.Words = scheduler.ReasonAppShell, "only its scripts fill the page"
-	message := "a page is an application shell: only its scripts fill it, and they are not run without render in its Fetch"
+	result.Reason, result.Words = scheduler.ReasonAppShell, "only scripts fill the page"
+	message := "a page is an application shell: only scripts fill it, and they run only with render in its Fetch"
 	if result.Directives&scheduler.Rendered != 0 {
-		result.Words = "its scripts wrote hardly anything"
-		message = "a page has hardly any text once its scripts ran"
+		result.Words = "its scripts added hardly any text"
+		message = "a page has hardly any text after its scripts ran"
 		if n := len(v.refusedData); n > 0 {
 			result.Words += fmt.Sprintf("; requests refused: %d (%s)", n, strings.Join(v.refusedData[:min(n, shownRefused)], ", "))
 		}

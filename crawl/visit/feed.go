@@ -19,10 +19,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// itemBatch is how many items are stored together.
+// itemBatch is the number of items that are stored together.
 const itemBatch = 100
 
-// items is one reading of a feed whose items are documents.
+// items is the state of reading a feed whose items are documents.
 type items struct {
 	v     *visit
 	ctx   context.Context
@@ -39,8 +39,8 @@ func isSyntax(err error) bool {
 	return ok
 }
 
-// readItems makes a document of each item that the rules index. Its URL is then known, and rests: its page is not
-// fetched. A URL known as a page stays a page.
+// readItems creates a document for each item that the rules index. The item's URL is then known and at rest: its page
+// is not fetched. A URL known as a page stays a page.
 func (v *visit) readItems(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	r, options, err := v.newItems(ctx, response)
 	if err != nil {
@@ -66,7 +66,7 @@ func (v *visit) newItems(ctx context.Context, response *fetcher.Response) (*item
 	}, err
 }
 
-// item takes one item of the feed.
+// item processes one item of the feed.
 func (r *items) item(i feeds.Item) error {
 	p := extract.Page{Title: i.Title, Text: textOf(i.Content, i.HTML), Language: i.Language}
 	add := func(name, value string) {
@@ -138,7 +138,8 @@ func (r *items) document(href string, p extract.Page) error {
 	return nil
 }
 
-// source is that under which a document is pushed that is to have a source, and scheduler.Document.MovesTo.
+// source returns the source under which a document is pushed that is to have the given source, and
+// scheduler.Document.MovesTo.
 func (r *items) source(k weburl.Key, source string) (string, *string, error) {
 	set := &r.v.policy.Settings.Frontier
 	if set.LeavesTarget == nil {
@@ -164,7 +165,7 @@ func textOf(content string, html bool) string {
 	return p.Text
 }
 
-// flush stores the items of a batch. What is stored already changes nothing.
+// flush stores the items of a batch. Items that are already stored change nothing.
 func (r *items) flush() error {
 	if len(r.batch) == 0 {
 		return nil
@@ -196,7 +197,7 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 			return nil
 		})
 		if err != nil {
-			v.log.Debug("a feed is cut off or damaged", "url", v.lease.URL.String(), "error", err)
+			v.log.Debug("a feed is truncated or damaged", "url", v.lease.URL.String(), "error", err)
 		}
 		p.Title, p.Language, p.Text = summary.Title, summary.Language, strings.TrimSpace(text.String())
 	case format == feeds.URLSet || format == feeds.Index:
@@ -207,7 +208,7 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 			return nil
 		})
 		if err != nil {
-			v.log.Debug("a sitemap is cut off or damaged", "url", v.lease.URL.String(), "error", err)
+			v.log.Debug("a sitemap is truncated or damaged", "url", v.lease.URL.String(), "error", err)
 		}
 		p.Links = v.ofHost(p.Links)
 		v.indexed, v.unindexed = false, format.String()

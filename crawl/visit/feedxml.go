@@ -24,7 +24,7 @@ import (
 // back after the caller gave up.
 
 // goneElement is the reason for deleting a document that left its XML file.
-const goneElement = "its element is gone from the XML file"
+const goneElement = "the XML file no longer contains its element"
 
 // xmlFields are the paths in the order of xmlPage's values.
 func xmlFields(x *policy.XMLDocuments) []feeds.Path {
@@ -66,8 +66,8 @@ func xmlPage(x *policy.XMLDocuments, values [][]string) (href string, p extract.
 	return href, p
 }
 
-// readXML makes a document of each element, as readItems does of items. The file is a complete list: if it was read to
-// its end, documents that left it are deleted.
+// readXML creates a document for each element, as readItems does for items. The file is a complete list: if it was read
+// to its end, documents that left it are deleted.
 func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *policy.XMLDocuments, result *scheduler.Result) error {
 	r, options, err := v.newItems(ctx, response)
 	if err != nil {

@@ -20,21 +20,21 @@ import (
 // tell of the oldest.
 
 const (
-	// HandedMost and handedBytes bound the pages whose outcomes are on their way into the
-	// store. More than a few commits' worth gains nothing.
+	// HandedMost and handedBytes limit the pages whose outcomes are being stored. More than a few commits' worth brings no
+	// gain.
 	HandedMost  = 512
 	handedBytes = 16 << 20
 	// linkBytes is the approximate memory of a link.
 	linkBytes = 512
 )
 
-// handedOver are the pages whose outcomes are on their way into the store.
+// handedOver tracks the pages whose outcomes are being stored.
 type handedOver struct {
 	after sync.WaitGroup // goroutines of pages that wait for the store again
 
 	mu    sync.Mutex
 	room  sync.Cond // of mu: there is room
-	empty sync.Cond // of mu: nothing is on its way
+	empty sync.Cond // on mu: no outcome is being stored
 	pages list.List // of time.Time, the oldest first
 	bytes int
 	most  int // pages at once
@@ -75,7 +75,7 @@ func (h *handedOver) awaitRoom() {
 	h.room.Signal() // and for another one, until it is there
 }
 
-// oldest is for how long the page has been on its way that was handed over first.
+// oldest returns the time since the earliest of these pages was handed over.
 func (h *handedOver) oldest() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,7 +85,7 @@ func (h *handedOver) oldest() time.Duration {
 	return 0
 }
 
-// wait waits until no page is on its way.
+// wait waits until no outcome is being stored.
 func (h *handedOver) wait() {
 	h.mu.Lock()
 	for h.pages.Len() > 0 {
@@ -102,8 +102,7 @@ func (r *Visitor) AwaitRoom() { r.handed.awaitRoom() }
 // AwaitStored waits until all pages that were handed over have ended.
 func (r *Visitor) AwaitStored() { r.handed.wait() }
 
-// Storing is for how long the oldest of the outcomes that are not stored yet has been on its
-// way, or 0.
+// Storing returns the age of the oldest outcome that is not stored yet, or 0.
 func (r *Visitor) Storing() time.Duration { return r.handed.oldest() }
 
 // sizeOf estimates the memory of an outcome.
@@ -163,7 +162,7 @@ func (v *visit) stored(ctx context.Context, s *step, err error, finish func(erro
 	if err == nil {
 		v.meter.Outcomes.Count(v.lease.Became())
 		v.logFetched(s)
-		v.tellRoot(s.outcome)
+		v.logRoot(s.outcome)
 		named = v.reconsider(s.outcome)
 		if s.outcome.Document == nil || !v.lease.Became().Pending { // else the index has the old text
 			copied = v.visitor.copies.Settle(v.lease, s.outcome)

@@ -62,7 +62,7 @@ func (r *hasher) document(d *push.Document, unread []byte) [16]byte {
 	return sum
 }
 
-// textHash takes strings without a copy as long as they are.
+// textHash hashes strings without copying them.
 type textHash struct {
 	hash.Hash
 	part [1024]byte

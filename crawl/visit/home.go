@@ -23,28 +23,28 @@ func (v *visit) knowRoot() {
 	}
 }
 
-// leadsOut reports that a redirect leads out of the crawl space, by a verdict of p. For a root it also logs a warning,
-// because the root must be changed.
-func (v *visit) leadsOut(p *policy.Policy, target weburl.URL, verdict *policy.Verdict, result *scheduler.Result) {
+// redirectsOut reports that a redirect leads out of the crawl space, by a verdict of p. For a root it also logs a
+// warning, because the root must be changed.
+func (v *visit) redirectsOut(p *policy.Policy, target weburl.URL, verdict *policy.Verdict, result *scheduler.Result) {
 	by := p.Detail(verdict)
 	if !v.isRoot() || v.visitor.trial != nil {
-		result.Words += fmt.Sprintf(": leads to %s, out of the crawl space (%s)", target, by)
+		result.Words += fmt.Sprintf(": leads to %s, outside the crawl space (%s)", target, by)
 		return
 	}
 	advice := fmt.Sprintf("write url=%q in its Root", target.String())
 	if g := verdict.Gate.Gate; g != "" && g != crawlspace.GateStartURL {
-		advice = fmt.Sprintf("let the %s gate pass it, and %s", g, advice)
+		advice = fmt.Sprintf("make the %s gate pass it, and %s", g, advice)
 	}
-	if wait := p.Stays(v.lease.URL, result.Moved); wait != "" {
+	if wait := p.WhyNotMoved(v.lease.URL, result.Moved); wait != "" {
 		advice = wait + ", or " + advice
 	}
-	result.Words += fmt.Sprintf(": leads to %s, out of the crawl space (%s): %s", target, by, advice)
-	v.log.Warn("a root redirects out of the crawl space: nothing more of it is crawled",
+	result.Words += fmt.Sprintf(": leads to %s, outside the crawl space (%s): %s", target, by, advice)
+	v.log.Warn("a root redirects out of the crawl space; nothing more of it is crawled",
 		"url", v.lease.URL.String(), "status", result.Status, "to", target.String(), "by", by, "do", advice)
 }
 
-// tellRoot logs that a root could not be fetched.
-func (v *visit) tellRoot(r *scheduler.Result) {
+// logRoot logs that a root could not be fetched.
+func (v *visit) logRoot(r *scheduler.Result) {
 	if !v.isRoot() || v.visitor.trial != nil {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 // All workers count new URLs, and traps ask for the counts; mu guards them.
 
-// trapHosts is how many hosts are counted; others have no limit.
+// trapHosts is the number of hosts that are counted; others have no limit.
 const trapHosts = 1 << 20
 
 // HostURLs counts the stored URLs by host, for traps. URLs that are removed count until the
@@ -33,7 +33,7 @@ func (h *HostURLs) add(k weburl.HostKey) {
 	addHost(h.counts, k)
 }
 
-// addHost counts one more for a host, of up to trapHosts.
+// addHost increments the count of a host, for up to trapHosts hosts.
 func addHost(counts map[weburl.HostKey]int, k weburl.HostKey) {
 	if n, known := counts[k]; known || len(counts) < trapHosts {
 		counts[k] = n + 1

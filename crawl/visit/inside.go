@@ -16,12 +16,12 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// inside holds the values of a page's Fields. The zero value is that of a page without Fields.
+// inside contains the values of a page's Fields. The zero value belongs to a page without Fields.
 type inside struct {
 	fields []Found
 }
 
-// Found is a field that was looked for.
+// Found is the result for a field.
 type Found struct {
 	Name     string   `json:"name"`
 	Selector string   `json:"select"`
@@ -76,7 +76,7 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 	return in, nil
 }
 
-// textOf makes the text of a document that is no page its content, where the form is text.
+// textOf uses the text of a document other than a page as its content if the form is text.
 func (f *Found) textOf(field *policy.Field, p *extract.Page) {
 	if field.Key != "text" || p.Text == "" {
 		return
@@ -208,7 +208,7 @@ func partReason(failed string) documents.Reason {
 // unsearched counts and logs a page that could not be searched.
 func (v *visit) unsearched(body []byte, reason documents.Reason, words string) {
 	v.meter.Fields.Fail(string(reason))
-	v.log.Warn("a page cannot be searched: its document is without some of its fields, or has its whole text",
+	v.log.Warn("cannot search a page; its document lacks some fields, or has the whole text",
 		"url", v.lease.URL.String(), "bytes", len(body), "error", words)
 }
 
@@ -233,7 +233,7 @@ func plainValues(f *policy.Field, response *fetcher.Response, p *extract.Page) [
 	return values
 }
 
-// absolute makes addresses of those relative to the page.
+// absolute resolves addresses relative to the page.
 func (v *visit) absolute(values []string, p *extract.Page) {
 	base := BaseOf(v.lease.URL, *p)
 	for i, value := range values {
@@ -243,8 +243,8 @@ func (v *visit) absolute(values []string, p *extract.Page) {
 	}
 }
 
-// count counts the fields by name, and puts into the result the first that is not there, unless
-// something else is wrong.
+// count counts the fields by name, and sets in the result the first that was not found, unless there is another
+// problem.
 func (v *visit) count(in *inside, result *scheduler.Result) {
 	if len(in.fields) == 0 {
 		return
@@ -291,7 +291,7 @@ func (in *inside) title(p extract.Page, u weburl.URL) string {
 // cutMeta names the fields of a document that hold less than the page.
 const cutMeta = "content_cut"
 
-// over puts the fields in place of the page's own metas of their names.
+// over replaces the page's own metas of the same names by the fields.
 func (in *inside) over(metas []extract.Meta) []extract.Meta {
 	if len(in.fields) == 0 {
 		return metas

@@ -73,15 +73,15 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 	return links
 }
 
-// spellings are the URLs that a page, or a list of links, has named, each with the spelling
-// that was refused last: of several spellings of one URL, the first that is accepted counts.
+// spellings contains the URLs that a page, or a list of links, has named, each with the spelling that was last refused:
+// of several spellings of one URL, the first accepted one counts.
 type spellings[K comparable] map[K]string
 
 // accepted represents the accepted spelling of a URL; no spelling begins like this.
 const accepted = "\x00"
 
-// open reports whether a link is to be judged: its URL was not accepted, nor refused last in
-// this spelling of fragment and host.
+// open reports whether a link must be judged: its URL was neither accepted nor last refused in this spelling of
+// fragment and host.
 func (s spellings[K]) open(k K, u weburl.URL, host string) bool {
 	spelling := u.Fragment()
 	if host != u.Host() && host != "" {
@@ -111,7 +111,7 @@ func (v *visit) spelling(href string, u weburl.URL) string {
 	return v.lease.Record.HostSpelling
 }
 
-// HostIn is the host that a reference spells, "" if it names none.
+// HostIn returns the host in a reference, as spelled, or "".
 func HostIn(href string) string {
 	_, rest, ok := strings.Cut(href, "//")
 	if !ok {

@@ -13,12 +13,12 @@ import (
 // All workers share logins, the last page of each host that asked for a password; mu guards
 // them.
 
-// loginHosts is for how many hosts the last page that asked for a password is kept.
+// loginHosts is the number of hosts for which the last page with a password field is kept.
 const loginHosts = 10_000
 
 // logins distinguishes log-in pages from pages with a log-in box: a log-in page that replaces others is the same at
 // every URL. So a page is a log-in page if it has a password field, and title and text of the previous such page at
-// another URL of the host. The first of a series is not recognised.
+// another URL of the host. The first of a series is not recognized.
 type logins struct {
 	mu   sync.Mutex
 	last map[weburl.HostKey]passwordPage
@@ -27,10 +27,10 @@ type logins struct {
 type passwordPage struct {
 	content [16]byte // of title and text
 	url     weburl.Key
-	several bool // other URLs had it too
+	several bool // other URLs also had it
 }
 
-// is reports whether a page that was answered for a lease is a log-in page.
+// is reports whether the page returned for a lease is a log-in page.
 func (l *logins) is(lease *scheduler.Lease, p *extract.Page) bool {
 	if !p.Password {
 		return false

@@ -14,7 +14,7 @@ import (
 )
 
 // refuse discards the body of a response whose MIME type is excluded. A response with an uninformative type, which may
-// be a listed one, is judged when the body is there.
+// be a listed one, is judged after the body was read.
 func (v *visit) refuse(status int, header http.Header) bool {
 	contentType := header.Get("Content-Type")
 	if status != http.StatusOK || v.policy.Settings.Space.MIME != nil && v.policy.Settings.Space.MIME.Include && saysNothing(mediaType(contentType)) {
@@ -50,8 +50,8 @@ func (v *visit) sniff(r *fetcher.Response) crawlspace.Verdict {
 // mediaTypeBytes is the maximum length of a type (RFC 6838): records store it.
 const mediaTypeBytes = 255
 
-// mediaType is the type without its parameters, in lower case, "" if it is not
-// a type at all; a wrong parameter does not discredit it.
+// mediaType returns the type without its parameters, in lower case, or "" if it is not valid; it ignores invalid
+// parameters.
 func mediaType(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {

@@ -15,7 +15,7 @@ var (
 
 // The faults of a response with status 200, as text.
 const (
-	tooLong        = "longer than maxBodyBytes or maxPDFBytes: the rest is not read"
+	tooLong        = "longer than maxBodyBytes or maxPDFBytes; the rest is not read"
 	cannotRead     = "the page cannot be read: "
 	cannotReadFile = "the document cannot be read: "
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// browserWait is how long a URL waits if no browser can be started.
+// browserWait is the time that a URL waits if no browser can be started.
 const browserWait = 10 * time.Minute
 
 // pageOf reads the body of a 200, after rendering if its Fetch requires it. If the result has a fault, nothing was
@@ -59,13 +59,13 @@ func (v *visit) staysBare(ctx context.Context, sent, r *fetcher.Response, bare *
 	wrote := bare.Text != "" && !bare.SaysAs(&p)
 	switch {
 	case nothing && !wrote && failed > 0:
-		result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts wrote nothing, and %d of their requests failed", failed)
+		result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts added no text, and %d of their requests failed", failed)
 		return extract.Page{}, false, nil
 	case nothing || bare.Text != "":
 		bare.Shell = p.Shell && !wrote || nothing && len(v.refusedData) > 0
 		return *bare, true, nil
 	}
-	v.log.Warn("a page is empty once its scripts ran: it is read as its server sent it", "url", v.lease.URL.String())
+	v.log.Warn("a page is empty after its scripts ran; reading it as its server sent it", "url", v.lease.URL.String())
 	*r = *sent
 	result.Directives &^= scheduler.Rendered
 	v.visitor.trial.see(func(t *Sight) { t.Emptied = true })
@@ -103,13 +103,13 @@ func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Respo
 	return out.Failed, nil
 }
 
-// notRendered is the outcome of a page whose rendering failed: a separate error, or a wait for a browser.
+// notRendered returns the outcome of a page whose rendering failed: a specific error, or a wait for a browser.
 func (v *visit) notRendered(ctx context.Context, err error, result *scheduler.Result) error {
 	result.Fault, result.Words = fault.Render, err.Error()
 	if known, ok := errors.AsType[*render.Error](err); ok {
 		switch known.Kind {
 		case render.Unavailable:
-			v.log.Warn("a page that is to be rendered waits: no browser can be started", "url", v.lease.URL.String(), "error", err)
+			v.log.Warn("cannot start a browser; a page to be rendered waits", "url", v.lease.URL.String(), "error", err)
 			return v.wait(context.WithoutCancel(ctx), time.Now().Add(browserWait), scheduler.ReasonNoBrowser, err.Error())
 		case render.TimedOut:
 			result.Fault = fault.RenderTimeout
@@ -123,7 +123,7 @@ func (v *visit) notRendered(ctx context.Context, err error, result *scheduler.Re
 // differently.
 func (a *Access) refreshes() bool { return a.render != nil }
 
-// sent are the headers that a page's own request adds to those of the crawler.
+// sent returns the headers that a page's own request adds to those of the crawler.
 func sent(to, page http.Header) {
 	for name, values := range page {
 		if name == "Accept" || to[name] == nil {

@@ -46,7 +46,7 @@ type PageRequest struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// askedHost is one that a page asks.
+// askedHost is a host that a page makes requests to.
 type askedHost struct {
 	enter    sync.Once
 	err      error // of entering
@@ -149,7 +149,7 @@ func (q *pageRequests) ownWay(u weburl.URL, by *Access) (end func(), do auth.Do,
 		step := by.login.session.Step(u)
 		if step.Action != auth.Proceed {
 			step.End()
-			return nil, nil, fmt.Errorf("the log-in for %s must be made anew first", u.Origin())
+			return nil, nil, fmt.Errorf("the session for %s must log in again first", u.Origin())
 		}
 		return step.End, step.Do, nil
 	case by.do != nil:
@@ -165,9 +165,9 @@ func (q *pageRequests) by(u weburl.URL) (*Access, error) {
 	by, own := q.visit.gear.Accesses.of(u), q.isOwn(u)
 	switch {
 	case !own && by.login != nil:
-		return nil, refused("%s wants the log-in of another Fetch", u.Origin())
+		return nil, refused("%s requires the log-in of another Fetch", u.Origin())
 	case !own && len(by.header) > 0 && by != q.access:
-		return nil, refused("%s gets headers of another Fetch", u.Origin())
+		return nil, refused("%s requires the headers of another Fetch", u.Origin())
 	case q.public && by.strict != nil:
 		other := *by
 		other.fetcher = by.strict
@@ -236,7 +236,7 @@ func (q *pageRequests) learnRobots(ctx context.Context, u weburl.URL, by *Access
 	return nil
 }
 
-// allows asks robots.txt.
+// allows reports whether robots.txt permits a request.
 func (q *pageRequests) allows(ctx context.Context, u weburl.URL, by *Access) error {
 	verdict, err := q.visit.gear.Robots.Verdict(ctx, q.visit.policy.Settings.RobotsAgent, u)
 	switch {

@@ -49,27 +49,27 @@ func (v *visit) askRobots(ctx context.Context) (step, error) {
 	return step{}, nil
 }
 
-// robotsUnreachable is the reason of URLs whose robots.txt responds with an error.
-const robotsUnreachable = "robots.txt cannot be had"
+// robotsUnreachable is the reason for URLs whose robots.txt returns an error.
+const robotsUnreachable = "robots.txt is unavailable"
 
-// robotsPause is how long a lease waits while another worker fetches its host's robots.txt.
+// robotsPause is the time that a lease waits while another worker fetches its host's robots.txt.
 const robotsPause = 100 * time.Millisecond
 
-// warnOfRobots logs that a robots.txt cannot be fetched. Anybody can link to any number of hosts that must not be
-// asked: of these it logs the first, and their URLs are counted by reason.
+// warnOfRobots logs that robots.txt cannot be fetched. Any page can link to any number of hosts with refused addresses:
+// only the first of these is logged, and their URLs are counted by reason.
 func warnOfRobots(v *visit, failure error) {
-	words := "robots.txt cannot be fetched"
+	words := "cannot fetch robots.txt"
 	if e, ok := errors.AsType[*fetcher.Error](failure); ok && (e.Fault == fault.Address || e.Fault == fault.AddressForbidden) {
 		if v.visitor.guardedHost.Swap(true) {
 			return
 		}
-		words = "a host is not asked, as its address is refused; the URLs of further ones are counted by sextant report errors"
+		words = "a host is not visited because its address is refused; sextant report errors counts the URLs of further ones"
 	}
 	v.log.Warn(words, "host", v.lease.Record.Origin, "error", failure)
 }
 
-// fetchRobots fetches robots.txt and ends the lease: the host's pause comes between that
-// and the page. Only if there is no such host is that the page's outcome, too.
+// fetchRobots fetches robots.txt and ends the lease: the host's pause comes between that and the page. If the host does
+// not exist, that is the page's outcome, too.
 func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, error) {
 	host := v.lease.Place.Host
 	if _, taken := v.visitor.robotsInFlight.LoadOrStore(host, nil); taken {

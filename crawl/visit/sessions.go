@@ -35,7 +35,7 @@ func newSessionStatus(s auth.Status) SessionStatus {
 	return out
 }
 
-// String is a line for a person.
+// String returns one line of text for display.
 func (s SessionStatus) String() string {
 	line := fmt.Sprintf("%s (%s): %s", s.Name, s.Kind, s.State)
 	if s.Until != nil {

@@ -14,7 +14,7 @@ import (
 
 // Sight records a visit for a dry run. A nil Sight records nothing.
 type Sight struct {
-	// Excluded is what excludes the URL, which then was not requested.
+	// Excluded is the reason why the URL was not requested, or "".
 	Excluded string
 	// Robots is the scheduler.RobotsState of its robots.txt as a word, CrawlDelay the pause applied, and AskedDelay the
 	// pause requested by robots.txt.
@@ -35,13 +35,13 @@ type Sight struct {
 	Rendered *render.Rendered
 	// Requested are the requests that were made or refused for it in the browser.
 	Requested []PageRequest
-	// Emptied means that scripts left nothing of the page, so the original was used.
+	// Emptied is set if scripts emptied the page, so that the original was used.
 	Emptied bool
 	// Follows means that rules and directives allow the page's links to be followed.
 	Follows bool
 	// Fields are the Fields that were searched for.
 	Fields []Found
-	// MainText is the text of the main content, "" if it was not looked for or not found.
+	// MainText is the text of the main content, "" if it was not requested or not found.
 	MainText string
 	// Document is the document to push, nil for none.
 	Document *push.Document
@@ -52,7 +52,7 @@ func (t *Sight) Words() []string {
 	return append([]string{}, directiveFlags(t.Directives).Words()...)
 }
 
-// see lets a dry run record something, if there is one.
+// see calls look if this is a dry run.
 func (t *Sight) see(look func(*Sight)) {
 	if t != nil {
 		look(t)

@@ -17,8 +17,8 @@ import (
 // does; what an index names is one, too.
 
 const (
-	// notNamed is why a source is not fetched any more.
-	notNamed = "neither the configuration nor a robots.txt names it any more"
+	// notNamed is the reason why a source is not fetched any more.
+	notNamed = "no longer named by the configuration or a robots.txt"
 
 	// maxSitemaps of one robots.txt are read, the first ones.
 	maxSitemaps = 1000
@@ -80,13 +80,13 @@ func kindOf(r *scheduler.Record, l *scheduler.Link) scheduler.Kind {
 	return r.Kind
 }
 
-// unnamed reports whether a source was given up because nothing names it.
+// unnamed reports whether a source was dropped because it is no longer named.
 func unnamed(r *scheduler.Record) bool {
 	return r.Class == scheduler.Ignored && r.Reason == scheduler.ReasonNotNamed
 }
 
-// nameSitemaps makes the sitemaps known that a robots.txt names, before it is
-// recorded: so no crash comes in between.
+// nameSitemaps adds the sitemaps that a robots.txt names, before the robots.txt is recorded, so that a crash in between
+// loses none.
 func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) error {
 	if !v.policy.Settings.CrawlSitemaps || response == nil || response.Status/100 != 2 {
 		return nil
@@ -104,7 +104,7 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 	for _, u := range namedBy(parse(response.Body), v.lease.URL) {
 		l, verdict, ok := v.policy.SourceLink(u, scheduler.KindNamedSitemap, robotsOf(v.lease.URL))
 		if !ok {
-			v.log.Info("a sitemap that robots.txt names is not read", "url", u.String(), "by", v.policy.Detail(&verdict))
+			v.log.Info("not reading a sitemap that robots.txt names", "url", u.String(), "by", v.policy.Detail(&verdict))
 			continue
 		}
 		links = append(links, l)
@@ -114,7 +114,7 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 	if err != nil {
 		return err
 	}
-	v.tellRefused("sitemaps that robots.txt names are not read: their host has as many as it may", full)
+	v.tellRefused("not reading sitemaps that robots.txt names; their host has reached its limit", full)
 	return NameSources(ctx, v.frontier, links, func(k weburl.Key, r *scheduler.Record) bool {
 		// What it lists of this host was dropped as long as this robots.txt did not name it.
 		_, was := known[k]
@@ -242,7 +242,7 @@ func (v *visit) sourceRedirect(ctx context.Context, target weburl.URL, result *s
 		return err
 	}
 	if full > 0 {
-		v.tellRefused("what a sitemap redirects to is not read: its host has as many as it may", full)
+		v.tellRefused("not reading the target of a sitemap's redirect; its host has reached its limit", full)
 		result.RedirectIgnored = true
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 // share the counts, which a mutex guards; it is held while the store is counted, so that this
 // is done once.
 
-// recountAfter is how often the store is counted again for a host at its limit: some of its sitemaps may be gone.
+// recountAfter is the interval at which the sitemaps of a host at its limit are recounted, because some may be gone.
 const recountAfter = time.Hour
 
 // sitemapCounts counts the sources of each host. The store is counted only once a host
@@ -26,11 +26,11 @@ type sitemapCounts struct {
 	mu      sync.Mutex
 	counts  map[weburl.HostKey]int // up to trapHosts
 	counted time.Time              // when the store was counted; zero if only new ones since the start are included
-	told    map[weburl.HostKey]int // how often tellRefused was called for a host, up to trapHosts
+	told    map[weburl.HostKey]int // number of calls of tellRefused for each host, up to trapHosts hosts
 }
 
-// tellRefused logs how many of the sitemaps that the lease names are refused. It warns once
-// for each host: a hostile one may have thousands of such indexes.
+// tellRefused logs the number of refused sitemaps that the lease names. It warns once per host, because a hostile host
+// may have thousands of such indexes.
 func (v *visit) tellRefused(words string, n int) {
 	if n == 0 {
 		return
@@ -69,7 +69,7 @@ func (s *sitemapCounts) prepare(ctx context.Context, store scheduler.Inspector, 
 	return nil
 }
 
-// take counts one more source of a host, unless the host has that many already.
+// take counts one more source of a host, unless the host is at its limit.
 func (s *sitemapCounts) take(host weburl.HostKey, most int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

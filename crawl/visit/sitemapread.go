@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// sourceBatch is how many links of a source are stored together if it has more than sourceWhole. Fewer links are
+	// sourceBatch is the number of links that are stored together if a source has more than sourceWhole. Fewer links are
 	// stored together with its outcome.
 	sourceBatch = 2000
 	sourceWhole = 5000
 	// indexDepth is the allowed nesting of indexes (sitemaps.org has one level; real sites have two).
 	indexDepth = 2
-	// foreignOrigins limits how many other hosts' robots.txt are consulted for one sitemap.
+	// foreignOrigins limits the number of other hosts whose robots.txt is consulted for one sitemap.
 	foreignOrigins = 1000
-	// lineage is how many steps before a sitemap may be named by a robots.txt: the index that lists it, and redirects to
+	// lineage is the maximum number of steps between a robots.txt and a sitemap: the index that lists it, and redirects to
 	// it.
 	lineage = 4
 )
@@ -42,14 +42,14 @@ type reading struct {
 	children []scheduler.Link
 	seen     spellings[weburl.Key] // of this batch
 	hints    map[weburl.Key]time.Time
-	sum      hash.Hash // of all that it lists
+	sum      hash.Hash // of all entries
 
 	origins   map[string]bool // other hosts, and whether their robots.txt names the sitemap
 	ancestors map[weburl.Key]bool
 	// unsure means that a robots.txt was not available: the next reading may accept more.
 	unsure bool
 	n, foreign, outside, full,
-	bad int // entries: all, of other hosts, that rules exclude, for which there is no room, that are no URLs
+	bad int // entries: all, of other hosts, excluded by rules, beyond the host's limit, not URLs
 }
 
 // readSource takes links and documents out of the 200 of a source.
@@ -57,7 +57,7 @@ func (v *visit) readSource(ctx context.Context, response *fetcher.Response, resu
 	directives := extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.Settings.RobotsAgent)
 	if directives.NoFollow && !v.policy.Settings.IgnoreNoFollow {
 		result.Reason = scheduler.ReasonSource
-		result.NoDocument = "its header says nofollow: it is not read"
+		result.NoDocument = "not read: its X-Robots-Tag is nofollow"
 		return nil
 	}
 	s := v.policy.SourceOf(v.lease.Key)
@@ -71,7 +71,7 @@ func (v *visit) readSource(ctx context.Context, response *fetcher.Response, resu
 		return v.readItems(ctx, response, result)
 	case kind == scheduler.KindXML: // by several redirects
 		result.Reason = scheduler.ReasonSource
-		result.NoDocument = "the configuration names a URL that redirects here in several steps: name this one"
+		result.NoDocument = "the configuration names a URL that redirects here in several steps; name this one"
 		return nil
 	}
 	return v.readSitemap(ctx, response, result)
@@ -98,7 +98,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	result.Links = r.links
 	r.sum.Sum(result.LinksHash[:0])
 	v.sourceWords(result, summary.Format.String(), summary, readErr, r.words())
-	r.v.tellRefused("sitemaps of an index are not read: their host has as many as it may, or a trap is in the way", r.full)
+	r.v.tellRefused("not reading sitemaps of an index; their host has reached its limit, or a trap excludes them", r.full)
 	if r.unsure || r.full > 0 { // there may be room then
 		forgetValidators(result)
 	}
@@ -113,10 +113,10 @@ func (v *visit) sourceWords(result *scheduler.Result, what string, s feeds.Summa
 	case err != nil:
 		result.NoDocument += "; not read further: " + err.Error()
 		forgetValidators(result)
-		v.log.Warn("a sitemap or feed is cut off or damaged: what was read is used", "url", v.lease.URL.String(), "error", err)
+		v.log.Warn("a sitemap or feed is truncated or damaged; using the part that was read", "url", v.lease.URL.String(), "error", err)
 	case s.Cut != "":
 		result.NoDocument += "; not read further: " + s.Cut
-		v.log.Warn("a sitemap or feed is too large: what was read is used", "url", v.lease.URL.String(), "why", s.Cut)
+		v.log.Warn("a sitemap or feed is too large; using the part that was read", "url", v.lease.URL.String(), "why", s.Cut)
 	}
 }
 
@@ -130,7 +130,7 @@ func (r *reading) words() string {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{r.foreign, "of other hosts"}, {r.outside, "outside of the rules"}, {r.full, "for which their host has no room"}, {r.bad, "that are no URLs"}} {
+	}{{r.foreign, "of other hosts"}, {r.outside, "excluded by the rules"}, {r.full, "beyond the limit of their host"}, {r.bad, "that are not URLs"}} {
 		if c.n > 0 {
 			s += fmt.Sprintf(", %d %s", c.n, c.what)
 		}
@@ -301,7 +301,7 @@ func (r *reading) speaksFor(u weburl.URL) (bool, error) {
 	return ok, nil
 }
 
-// namedByHost asks the robots.txt of u's host.
+// namedByHost consults the robots.txt of u's host.
 func (r *reading) namedByHost(u weburl.URL) (bool, error) {
 	if r.ancestors == nil {
 		r.ancestors = map[weburl.Key]bool{r.v.lease.Key: true}
@@ -331,7 +331,7 @@ func (r *reading) namedByHost(u weburl.URL) (bool, error) {
 	return false, nil
 }
 
-// sameSite reports whether two URLs are of one host and port, whatever their scheme.
+// sameSite reports whether two URLs have the same host and port; schemes can differ.
 func sameSite(a, b weburl.URL) bool {
 	port := func(u weburl.URL) string {
 		if p := u.Port(); p != "80" && p != "443" {

@@ -27,7 +27,7 @@ type visit struct {
 	meter    *meter.Meter
 
 	began   *policy.Policy // in force when it began
-	policy  *policy.Policy // that it goes by: began, unless the page moved its site
+	policy  *policy.Policy // the rules that apply: began, unless the page moved its site
 	gear    *Gear
 	access  *Access // of gear, for the lease's URL
 	lease   *scheduler.Lease
@@ -194,13 +194,13 @@ func walled(ctx context.Context, v *visit, r *fetcher.Response, whole bool) erro
 	return v.wait(context.WithoutCancel(ctx), now.Add(wallWait), scheduler.ReasonBotWall, words)
 }
 
-// shutOut is the step of a URL that is not asked for.
+// shutOut is the step of a URL that is not requested.
 func shutOut(by *scheduler.Exclusion) step {
 	return step{outcome: &scheduler.Result{Excluded: by}}
 }
 
-// outside judges the lease's URL again. Its outcome is an exclusion if the URL is outside
-// now, or has another name, which is made known then.
+// outside judges the lease's URL again. Its outcome is an exclusion if the URL is now out of scope, or has been
+// renamed; the new URL is then added.
 func (v *visit) outside(ctx context.Context) (step, error) {
 	if v.lease.Record.Kind.IsSource() {
 		return v.sourceOutside(ctx)
@@ -223,7 +223,7 @@ func (v *visit) outside(ctx context.Context) (step, error) {
 	return shutOut(v.policy.Exclusion(&v.verdict)), nil
 }
 
-// proxyWait is how long a URL waits if its proxy fails. That is never held against the page.
+// proxyWait is the time that a URL waits if its proxy fails, which does not count as an error of the page.
 const proxyWait = 10 * time.Minute
 
 // request returns a conditional request if an unchanged response suffices: the page was good before, by the rules in
@@ -235,7 +235,7 @@ func (v *visit) request() fetcher.Request {
 	}
 	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
 	switch {
-	case r.LossPending, v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.Reason == scheduler.ReasonReader,
+	case r.LossPending, v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.NeedsBody(v.lease.Key), r.Class != scheduler.OK, r.Reason == scheduler.ReasonReader,
 		r.RulesVersion != v.policy.Version,
 		v.indexed != r.Indexed, v.indexed && (d.Source != r.PushedSource || policy.Given(d.Metas) != r.Given),
 		isOver(r.UnavailableAt):
@@ -244,7 +244,7 @@ func (v *visit) request() fetcher.Request {
 	return conditional(q, r)
 }
 
-// conditional makes a request conditional on changes since the record.
+// conditional adds the validators of the record to a request.
 func conditional(q fetcher.Request, r *scheduler.Record) fetcher.Request {
 	q.ETag, q.LastModified = r.ETag, r.LastModified
 	if q.ETag == "" && q.LastModified == "" {
@@ -273,18 +273,18 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	return s, nil
 }
 
-// readerWait is how long a URL with a document waits after maxTemporaryErrors attempts to read its new version. That is
-// never held against the page.
+// readerWait is the time for which a URL with a document waits after maxTemporaryErrors attempts to read its new
+// version. This does not count as an error of the page.
 const readerWait = scheduler.RetryLongest
 
-// lastAttempt reports whether one more temporary error would be too many, however far apart they are.
+// lastAttempt reports whether another temporary error would exceed the limit, regardless of their times.
 func lastAttempt(v *visit) bool {
 	set := &v.policy.Settings.Frontier
 	return set.Policy == scheduler.Smartsite || v.lease.Record.Errors+1 >= set.MaxTemporaryErrors
 }
 
-// readAgain puts into the result that the page is tried again soon, as this machine did not get it
-// read. A further error could delete its document: the URL waits then.
+// readAgain sets in the result that the page is retried soon, because this machine failed to read it. If a further
+// error could delete its document, the URL waits instead.
 func readAgain(ctx context.Context, v *visit, result *scheduler.Result) error {
 	words := cannotReadFile + v.machineFailed.Error()
 	if lastAttempt(v) {
@@ -323,7 +323,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		if v.machineFailed == nil {
 			result.Reason, result.Words = scheduler.ReasonTruncated, tooLong
 		}
-		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
+		v.log.Warn("a page is longer than maxBodyBytes; the rest is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
 	}
 	v.linkHeaders(response, &p)
 	result.LoginPage, result.LoginForm = v.visitor.logins.is(v.lease, &p), p.Password
@@ -344,7 +344,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	})
 	if follows {
 		if p.LinksCut {
-			v.log.Info("a page has more links than are read: the rest is ignored",
+			v.log.Info("a page has too many links; the rest are ignored",
 				"url", v.lease.URL.String(), "links", len(p.Links))
 		}
 		if result.Links, err = v.admitted(ctx, v.links(p)); err != nil {

@@ -1,13 +1,11 @@
-// Package visit takes one lease through its stages: rules, robots.txt, log-in, fetch, read,
-// judge the links, complete. A page becomes a document and links; a sitemap or feed becomes
-// URLs, or documents of its items.
+// Package visit takes one lease through its stages: rules, robots.txt, log-in, fetch, read, judge the links, complete.
+// A page becomes a document and links; a sitemap or feed becomes URLs, or documents of its items.
 //
-// A visit belongs to the worker that calls Visitor.Page. What follows when its outcome is stored
-// may go on in a goroutine that Visitor.AwaitStored waits for (handover.go).
-// What visits learn for each other (addresses, log-in pages, bot walls, canonicals that are waited for,
-// sitemaps by host, redirects for cookies) has a mutex of its own each, none of which is held while a page is
-// fetched or the store is read, except for the count of sitemaps. Everything else that a visit
-// works with is named in Parts.
+// A visit belongs to the worker that calls Visitor.Page. What follows when its outcome is stored may go on in a
+// goroutine that Visitor.AwaitStored waits for (handover.go). Each kind of shared knowledge (addresses, log-in pages,
+// bot walls, pending canonicals, sitemaps by host, redirects for cookies) has a separate mutex. None is held while a
+// page is fetched or the store is read, except that of the count of sitemaps. Parts lists everything else that a visit
+// uses.
 package visit
 
 import (
@@ -29,7 +27,7 @@ type Visitor struct {
 	store    Store
 	log      *slog.Logger
 	sites    Sites
-	copies   *copies.Detector // nil: not looked for
+	copies   *copies.Detector // nil if not detected
 	patterns *copies.Patterns // nil: not learnt
 	hosts    *HostURLs        // counted for traps
 	meter    *meter.Meter
@@ -44,12 +42,12 @@ type Visitor struct {
 	sitemaps       sitemapCounts
 	cookieTurns    cookieTurns
 	unreadTypes    firstOf     // media types that were logged
-	guardedHost    atomic.Bool // a host was not asked for its address, and that was logged
+	guardedHost    atomic.Bool // a refused address was already logged
 	robotsInFlight sync.Map    // keys of hosts whose robots.txt is being fetched
 	handed         *handedOver
 }
 
-// Store is the part of the store that visits use, besides the frontier.
+// Store contains the methods of the store that visits use in addition to the frontier.
 type Store interface {
 	scheduler.Lookuper
 	scheduler.Knower
@@ -67,7 +65,7 @@ type Sites interface {
 	HomeLeads(ctx context.Context, from, to weburl.URL, firm bool) error
 	// Restrict has the stored URLs of u's origin judged by its robots.txt, which became stricter.
 	Restrict(u weburl.URL)
-	// AwaitRate waits until one more request may be made, beside those of leases.
+	// AwaitRate waits until a request in addition to those of leases is allowed.
 	AwaitRate(ctx context.Context) error
 	// WasRoot reports whether a URL that waits was a root before the roots changed.
 	WasRoot(k weburl.Key) bool
@@ -79,7 +77,7 @@ type Asked uint8
 const (
 	// AskedNothing means that no request was made.
 	AskedNothing Asked = iota
-	// AskedOther means a request for robots.txt, for a step of a log-in, or for a page whose response concerns only the
+	// AskedOther is a request for robots.txt, for a step of a log-in, or for a page whose response concerns only the
 	// log-in.
 	askedOther
 	// AskedPage means that the page was requested.

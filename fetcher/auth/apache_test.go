@@ -78,7 +78,7 @@ func TestApacheBasic(t *testing.T) {
 		t.Errorf("%d requests, want 2 (-want +got):\n%s", c.requests, d)
 	}
 	c = a.crawl(t, auth.Basic{Username: "robot", Password: secret.New("wrong")}, "/basic/1", "/basic/2")
-	if len(c.result) > 0 || c.requests != 1 || !strings.Contains(fmt.Sprint(c.waits), "the credentials are refused: status 401, the server offers basic") {
+	if len(c.result) > 0 || c.requests != 1 || !strings.Contains(fmt.Sprint(c.waits), "the server rejects the credentials: status 401; the server offers basic") {
 		t.Errorf("wrong password: %v after %d requests, words %q", c.result, c.requests, c.waits[:min(2, len(c.waits))])
 	}
 }
@@ -94,7 +94,7 @@ func TestApacheDigest(t *testing.T) {
 		}
 	}
 	c := a.crawl(t, auth.Digest{Username: "robot", Password: secret.New("wrong")}, "/digest/1", "/digest/2")
-	if len(c.result) > 0 || c.requests != 2 || !strings.Contains(fmt.Sprint(c.waits), "the credentials are refused: status 401, the server offers digest") {
+	if len(c.result) > 0 || c.requests != 2 || !strings.Contains(fmt.Sprint(c.waits), "the server rejects the credentials: status 401; the server offers digest") {
 		t.Errorf("wrong password: %v after %d requests, words %q", c.result, c.requests, c.waits[:min(2, len(c.waits))])
 	}
 	c = a.crawl(t, robot, "/basic/1")

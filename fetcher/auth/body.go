@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher"
 )
 
-// maxBody is how much is read of a log-in's response.
+// maxBody is the number of bytes read from a log-in's response.
 const maxBody = 1 << 20
 
 // read is a response whose body was read up to maxBody.
@@ -39,7 +39,7 @@ func (s *Session) send(ctx context.Context, req *http.Request) (*read, error) {
 	return &read{Response: resp, body: body[:min(len(body), maxBody)], cut: len(body) > maxBody}, nil
 }
 
-// drain reads a short rest of a body, so that its connection is reused; a longer rest costs the connection.
+// drain reads the short rest of a body, so that its connection is reused; with a longer rest the connection is closed.
 func drain(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	_ = resp.Body.Close()

@@ -12,7 +12,8 @@ import (
 
 // LoadCertificate reads a client certificate with its chain, and its private key, from PEM files; if both are in one
 // file, keyFile is empty. It is for tls.Config.Certificates of the connections that Settings.Do uses, and of no others.
-// read returns a file's content; it may refuse. The error names the file and the problem, and shows nothing of a key.
+// read returns a file's content; it may refuse. The error names the file and the problem, and contains no part of a
+// key.
 func LoadCertificate(read func(file string) ([]byte, error), certFile, keyFile string) (tls.Certificate, error) {
 	if keyFile == "" {
 		keyFile = certFile
@@ -32,14 +33,14 @@ func LoadCertificate(read func(file string) ([]byte, error), certFile, keyFile s
 	now := time.Now()
 	switch leaf := pair.Leaf; {
 	case now.After(leaf.NotAfter):
-		return tls.Certificate{}, fmt.Errorf("client certificate %s: it is over since %s: renew it", certFile, leaf.NotAfter.Format(time.DateOnly))
+		return tls.Certificate{}, fmt.Errorf("client certificate %s: it expired at %s: renew it", certFile, leaf.NotAfter.Format(time.DateOnly))
 	case now.Before(leaf.NotBefore):
-		return tls.Certificate{}, fmt.Errorf("client certificate %s: it holds from %s on only: check it and this machine's clock", certFile, leaf.NotBefore.Format(time.DateOnly))
+		return tls.Certificate{}, fmt.Errorf("client certificate %s: it is not valid before %s: check it and this machine's clock", certFile, leaf.NotBefore.Format(time.DateOnly))
 	}
 	return pair, nil
 }
 
-// readPEM reads a file that holds a block whose type ends in kind.
+// readPEM reads a file that contains a block whose type ends in kind.
 func readPEM(read func(string) ([]byte, error), file, kind string) ([]byte, error) {
 	content, err := read(file)
 	if err != nil {
@@ -61,10 +62,10 @@ func readPEM(read func(string) ([]byte, error), file, kind string) ([]byte, erro
 		found = append(found, tidy(block.Type, 40))
 	}
 	if len(found) > 0 {
-		return nil, fmt.Errorf("%s: no PEM block %s in it, only %s", file, kind, strings.Join(found, ", "))
+		return nil, fmt.Errorf("%s: it contains no PEM block %s, only %s", file, kind, strings.Join(found, ", "))
 	}
 	if bytes.HasPrefix(content, []byte{0x30}) {
 		return nil, fmt.Errorf("%s: this is DER or PKCS#12: convert it to PEM (openssl x509 or openssl pkcs12 -nodes)", file)
 	}
-	return nil, errors.New(file + ": no PEM block in it")
+	return nil, errors.New(file + ": it contains no PEM block")
 }

@@ -99,7 +99,7 @@ func TestClientCertificate(t *testing.T) {
 			t.Errorf("%s: %v, words %q", name, c.result, c.waits)
 		}
 	}
-	if c, s := crawl(); len(c.result) > 0 || s.Status().State != "failed" || !strings.Contains(fmt.Sprint(c.waits), "mtls: the server refuses the client certificate: tls: certificate required") {
+	if c, s := crawl(); len(c.result) > 0 || s.Status().State != "failed" || !strings.Contains(fmt.Sprint(c.waits), "mtls: the server rejects the client certificate: tls: certificate required") {
 		t.Errorf("without certificate: %v, %+v, words %q", c.result, s.Status(), c.waits)
 	}
 	otherCertificate, otherKey := issued(t, now.Add(-time.Hour), now.Add(time.Hour))
@@ -122,14 +122,14 @@ func TestLoadCertificateErrors(t *testing.T) {
 	for name, c := range map[string]struct{ certificate, key, want string }{
 		"no file":       {"/nowhere/file.pem", "", "/nowhere/file.pem"},
 		"empty":         {file(t), "", "no PEM block"},
-		"key only":      {file(t, key), "", "no PEM block CERTIFICATE in it, only PRIVATE KEY"},
+		"key only":      {file(t, key), "", "it contains no PEM block CERTIFICATE, only PRIVATE KEY"},
 		"no key":        {file(t, certificate), "", "key of the client certificate"},
 		"der":           {file(t, block.Bytes), "", "convert it to PEM"},
 		"encrypted":     {file(t, certificate), file(t, pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte{1}})), "decrypt it"},
 		"old encrypted": {file(t, certificate), file(t, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Headers: map[string]string{"DEK-Info": "AES-128-CBC,00"}, Bytes: []byte{1}})), "decrypt it"},
 		"other key":     {file(t, certificate), file(t, otherKey), "does not match"},
-		"over":          {file(t, over), file(t, overKey), "over since"},
-		"early":         {file(t, early), file(t, earlyKey), "holds from"},
+		"over":          {file(t, over), file(t, overKey), "expired at"},
+		"early":         {file(t, early), file(t, earlyKey), "not valid before"},
 		"broken":        {file(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")})), file(t, key), "x509"},
 	} {
 		_, err := auth.LoadCertificate(os.ReadFile, c.certificate, c.key)

@@ -37,7 +37,7 @@ func offered(h http.Header) string {
 		schemes = append(schemes, tidy(c.scheme, 20))
 	}
 	if len(schemes) == 0 {
-		return "no scheme that can be read"
+		return "no scheme that Sextant supports"
 	}
 	return strings.Join(schemes, ", ")
 }

@@ -22,7 +22,7 @@ import (
 // writers of the file wait for it. Form: a line with the name, the version and the SHA-256 of what follows, and then
 // JSON.
 
-// CookieFile keeps cookies over a restart: those of sessions, identified by a hash of their settings, and those of all
+// CookieFile keeps cookies across restarts: those of sessions, identified by a hash of their settings, and those of all
 // sites. Only its owner may read the file. A damaged file counts as missing, which costs log-ins. The nil CookieFile
 // keeps nothing.
 type CookieFile struct {
@@ -62,7 +62,7 @@ func OpenCookieFile(path string, log *slog.Logger) *CookieFile {
 		f.content, err = parseCookieFile(content)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		log.Warn("kept cookies cannot be read: log-ins are made anew", "file", path, "error", err)
+		log.Warn("cannot read the stored cookies; sessions log in again", "file", path, "error", err)
 	}
 	if len(f.content.Salt) == 0 {
 		f.content.Salt = make([]byte, 16)
@@ -81,7 +81,7 @@ func readCookieFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("mode %v: others may have read or written it", info.Mode())
+		return nil, fmt.Errorf("its mode is %v: others may have read or written it", info.Mode())
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -32,7 +32,7 @@ type Digest struct {
 
 func (k Digest) start(s *Session) (method, error) {
 	if k.Username == "" {
-		return nil, errors.New("no user name: Digest authentication needs one")
+		return nil, errors.New("the user name is missing: Digest authentication requires one")
 	}
 	return &digestMethod{direct: direct{s}, Digest: k, nonces: map[origin]*nonce{}}, nil
 }

@@ -32,7 +32,7 @@ type Basic struct {
 
 func (k Basic) start(s *Session) (method, error) {
 	if strings.Contains(k.Username, ":") {
-		return nil, errors.New("a user name of Basic authentication holds no colon (RFC 7617): write what is before it")
+		return nil, errors.New("a user name for Basic authentication cannot contain a colon (RFC 7617): write only the part before it")
 	}
 	return header{direct{s}, "Basic", k.Password, func(r *http.Request) {
 		r.SetBasicAuth(k.Username, k.Password.Reveal())
@@ -45,7 +45,7 @@ type Bearer struct{ Token secret.Value }
 func (k Bearer) start(s *Session) (method, error) {
 	token := k.Token.Reveal()
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("the bearer token is empty or holds spaces or control characters: write the token alone, without the word Bearer")
+		return nil, errors.New("the bearer token is empty or contains spaces or control characters: write only the token, without the word Bearer")
 	}
 	return header{direct{s}, "bearer token", k.Token, func(r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+k.Token.Reveal())

@@ -1,15 +1,12 @@
-// Package auth authenticates a crawler at the sites of its enterprise: Basic,
-// Digest, NTLM, bearer tokens, OAuth2 client credentials, client certificates, and
-// the forms of log-in pages. It decides what an answer means for a log-in, so that
-// no log-in page is ever taken for content and no document is deleted because a
-// password was changed.
+// Package auth authenticates a crawler at the sites of its enterprise: Basic, Digest, NTLM, bearer tokens, OAuth2
+// client credentials, client certificates, and the forms of log-in pages. It interprets responses with respect to the
+// log-in, so that no log-in page is indexed as content and no document is deleted because a password was changed.
 //
 // # The worker's loop
 //
-// A log-in is made of requests, and every request counts for politeness. So a
-// worker makes one of them per lease and gives the lease back, as it does with
-// robots.txt; the host's pause lies in between. One worker logs in at a time; the
-// leases of others are given back for a moment.
+// A log-in consists of requests, and every request counts for politeness. So a worker makes one of them per lease and
+// returns the lease, as for robots.txt; the host's pause follows. One worker logs in at a time; the leases of others
+// are returned for a moment.
 //
 //	step := session.Step(u)
 //	defer step.End()
@@ -36,16 +33,14 @@
 //	}
 //	// auth.Proceed: the answer, or the error, is the page's own.
 //
-// The NTLM handshake is the exception: its requests must follow each other on one
-// connection without a pause, and count as one.
+// The NTLM handshake is the exception: its requests must follow each other on one connection without a pause, and count
+// as one.
 //
 // # What an answer means
 //
-// A session is good when a page was answered as it should be since the last
-// log-in. Basic, Digest, NTLM, bearer tokens and certificates send their
-// credentials with each request (direct); forms, OAuth2 and Digest have something
-// to renew (a log-in, a token, a nonce). A URL is suspect after it was denied,
-// until a page that was asked for later is good.
+// A session is good if a page was returned normally since the last log-in. Basic, Digest, NTLM, bearer tokens and
+// certificates send their credentials with each request (direct); forms, OAuth2 and Digest have something to renew (a
+// log-in, a token, a nonce). A URL is suspect after it was denied, until a page that was requested later is good.
 //
 //	answer                      session good                      session not proven
 //	--------------------------  --------------------------------  --------------------------------
@@ -65,15 +60,13 @@
 //	the log-in page's own URL   temporary, tells nothing          temporary, tells nothing
 //	Digest nonce wanted, stale  URL comes again (at most 3 times) URL comes again (at most 3 times)
 //
-// A session that failed (a log-in that failed, credentials refused) makes all its
-// URLs wait for minutes, doubling and capped; then one page or log-in tries again,
-// alone. So a wrong password is sent once per wait, and locks no account. Log-ins
-// that did not help the URL they were made for, three in a row, are not made at
-// once any more: the next denied page must confirm the need.
+// A session that failed (a log-in that failed, credentials refused) makes all its URLs wait for minutes, doubling and
+// capped; then a single page or log-in retries. So a wrong password is sent once per wait and does not lock the
+// account. After three consecutive log-ins that did not help the URL they were made for, a log-in requires a further
+// denied page.
 //
 // # Secrets
 //
-// Credentials go to the session's origins and nowhere else: not over http if the
-// origin says https, not to another host after a redirect, not by a form that
-// sends elsewhere. Secrets, cookies and tokens are in no error, log or String.
+// Credentials are sent only to the session's origins: not over http if the origin has https, not to another host after
+// a redirect, not by a form that submits elsewhere. Secrets, cookies and tokens are in no error, log or String.
 package auth

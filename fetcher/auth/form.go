@@ -32,7 +32,7 @@ type Form struct {
 	Success Success
 	// LoggedOut are texts in the source of a page that show that no user is logged in.
 	LoggedOut []string
-	// LogInPages are further pages (scheme, host and path) to which visitors are redirected who are not logged in.
+	// LogInPages are further pages (scheme, host and path) to which visitors without a session are redirected.
 	LogInPages []string
 }
 
@@ -42,7 +42,7 @@ type Field struct {
 	Value secret.Value
 }
 
-// Success is what must be true after the form was sent; all set conditions count.
+// Success is the condition after submitting the form; all set fields must hold.
 type Success struct {
 	Text     string // occurs in the source of the last response
 	Cookie   string // a cookie of this name is set
@@ -55,7 +55,7 @@ func (k Form) start(s *Session) (method, error) {
 		return nil, err
 	}
 	if len(k.Fields) == 0 {
-		return nil, errors.New("the form has no fields: give the names and values of user name and password")
+		return nil, errors.New("the form has no fields: write those for the user name and password")
 	}
 	if k.Index < 0 {
 		return nil, fmt.Errorf("form index %d: count from 1", k.Index)
@@ -71,7 +71,7 @@ func (k Form) start(s *Session) (method, error) {
 	s.origins = append(s.origins, originOf(u))
 	for _, f := range k.Fields {
 		if f.Name == "" {
-			return nil, errors.New("a field of the form has no name: write the name attribute of its input element")
+			return nil, errors.New("a field of the form has no name: write that of its input element")
 		}
 		m.marks = append(m.marks, f.Name)
 	}
@@ -81,7 +81,7 @@ func (k Form) start(s *Session) (method, error) {
 func parsePageURL(written string) (*url.URL, error) {
 	u, err := url.Parse(written)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("log-in page %q is not a URL: write it whole, such as https://intranet.example.com/login", place(u))
+		return nil, fmt.Errorf("log-in page %q is not a URL: write one such as https://intranet.example.com/login", place(u))
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
@@ -214,7 +214,7 @@ func isRedirect(resp *http.Response) bool {
 func (m *formMethod) redirected(asked *request, resp *read, f *flow) (done bool, err error) {
 	to, err := asked.url.Parse(resp.Header.Get("Location"))
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
-		return false, fmt.Errorf("%s redirects to something that is not a URL", place(asked.url))
+		return false, fmt.Errorf("%s redirects to an invalid URL", place(asked.url))
 	}
 	to.Fragment, to.RawFragment, to.User = "", "", nil
 	if f.posted && !m.isLogIn(to) {
@@ -239,7 +239,7 @@ func (m *formMethod) redirected(asked *request, resp *read, f *flow) (done bool,
 // fill prepares the form of the log-in page as the next request.
 func (m *formMethod) fill(ctx context.Context, asked *request, resp *read, f *flow) error {
 	if resp.StatusCode >= 400 && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
-		return fmt.Errorf("the log-in page %s answers %d", place(asked.url), resp.StatusCode)
+		return fmt.Errorf("the log-in page %s responds with %d", place(asked.url), resp.StatusCode)
 	}
 	wrap := func(err error) error {
 		words := "the log-in page " + place(asked.url)
@@ -258,7 +258,7 @@ func (m *formMethod) fill(ctx context.Context, asked *request, resp *read, f *fl
 		return wrap(err)
 	}
 	if err := m.origins.admit(next.url); err != nil {
-		return wrap(fmt.Errorf("its form sends to %s: %w", place(next.url), err))
+		return wrap(fmt.Errorf("its form submits to %s: %w", place(next.url), err))
 	}
 	tell(ctx, "%s", m.formWords(p, found, next))
 	m.remember(asked.url, found)
@@ -271,15 +271,15 @@ func (m *formMethod) submitted(asked *request, resp *read, f *flow) (bool, error
 	from, want := place(asked.url), m.Success
 	switch {
 	case resp.StatusCode/100 != 2:
-		return false, fmt.Errorf("%s answers %d to the form", from, resp.StatusCode)
+		return false, fmt.Errorf("%s responds to the form with %d", from, resp.StatusCode)
 	case want.Text != "" && !shows(resp.body, resp.Header.Get("Content-Type"), want.Text):
-		return false, fmt.Errorf("%s does not show the text that a log-in that worked shows: check user name and password", from)
+		return false, fmt.Errorf("%s does not contain the text that proves success: check user name and password", from)
 	case want.Text == "" && m.holdsForm(resp.body, resp.Header.Get("Content-Type")):
 		return false, fmt.Errorf("%s shows the log-in form again: check user name and password", from)
 	case want.Cookie != "" && !f.cookie:
-		return false, fmt.Errorf("no cookie %s is set after the form was sent: check user name and password", tidy(want.Cookie, 100))
+		return false, fmt.Errorf("no cookie %s is set after submitting the form: check user name and password", tidy(want.Cookie, 100))
 	case want.Redirect && !f.away:
-		return false, fmt.Errorf("%s redirects nowhere after the form was sent: check user name and password", from)
+		return false, fmt.Errorf("%s does not redirect after submitting the form: check user name and password", from)
 	}
 	return true, nil
 }

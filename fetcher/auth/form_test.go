@@ -155,11 +155,11 @@ func TestFormSteps(t *testing.T) {
 		change func(*portal, *auth.Form)
 		want   string
 	}{
-		"works":          {func(*portal, *auth.Form) {}, "the log-in portal worked: the answer does not hold the log-in form"},
+		"works":          {func(*portal, *auth.Form) {}, "the log-in portal worked: the response does not contain the log-in form"},
 		"wrong password": {func(p *portal, _ *auth.Form) { p.password = "another" }, "the log-in portal failed: https://intranet.example.com/login shows the log-in form again: check user name and password"},
 		"a field that the form lacks": {func(_ *portal, k *auth.Form) {
 			k.Fields = append(k.Fields, auth.Field{Name: "otp", Value: secret.New("secret otp")})
-		}, "is filled in: user, pw, otp (which the form lacks); its own fields are csrf, remember, public, realm, go, cancel; it is sent by POST"},
+		}, "is filled in: user, pw, otp (which the form does not have); its own fields are csrf, remember, public, realm, go, cancel; it is submitted with POST"},
 		"a cookie": {func(_ *portal, k *auth.Form) { k.Success.Cookie = "sid" }, "the log-in portal worked: the cookie sid is set"},
 	} {
 		t.Run(name, func(t *testing.T) {

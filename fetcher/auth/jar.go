@@ -31,12 +31,12 @@ const (
 type Jar struct {
 	mu    sync.Mutex
 	sites map[string]*list.Element // of *site
-	used  *list.List               // last used first
+	used  *list.List               // most recently used first
 	// version counts changes.
 	version uint64
 }
 
-// site holds the cookies of one registrable domain: a cookie is never sent beyond it.
+// site holds the cookies of one registrable domain: cookies are never sent outside it.
 type site struct {
 	name    string
 	jar     *cookiejar.Jar

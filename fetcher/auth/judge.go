@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// sign is what a response shows about the session.
+// sign describes what a response shows about the session.
 type sign uint8
 
 const (
@@ -45,7 +45,8 @@ func (a answered) signOf() sign {
 	return silent
 }
 
-// maxDenials is how many pages in a row may be denied before the session, and not the pages, is considered at fault.
+// maxDenials is the number of consecutive denied pages after which the session, and not the pages, is considered
+// faulty.
 const maxDenials = 3
 
 // maxSuspects bounds the remembered denied URLs. A forgotten one is requested once more.
@@ -53,7 +54,7 @@ const maxSuspects = 10_000
 
 // suspect is a URL that was denied while the cause was uncertain.
 type suspect struct {
-	seq   uint64 // of the last request at the denial: later ones count
+	seq   uint64 // number of the last request at the denial: later ones count
 	count int    // of denials
 }
 
@@ -73,7 +74,8 @@ func (all suspects) put(k weburl.Key, s suspect) {
 type Answer struct {
 	// Action is Proceed, Return, Wait or Temporary.
 	Action Action
-	// Until is when the URL may be requested again, unless Action is Proceed; zero: at once. Words are the reason.
+	// Until is the time when the URL may be requested again, unless Action is Proceed; zero: at once. Words are the
+	// reason.
 	Until time.Time
 	Words string
 }
@@ -125,7 +127,7 @@ func wordsOf(sg sign, resp *fetcher.Response) string {
 	case sg == loginPage:
 		return fmt.Sprintf("status %d with a log-in page", resp.Status)
 	case resp.Status == http.StatusUnauthorized:
-		return "status 401, the server offers " + offered(resp.Header)
+		return "status 401; the server offers " + offered(resp.Header)
 	}
 	return fmt.Sprintf("status %d", resp.Status)
 }
@@ -138,7 +140,7 @@ func (s *Session) broken(err error) (sign, string) {
 	// With TLS 1.3 a server reports only after the handshake what it thinks of a certificate, and crypto/tls has no
 	// type for its alert.
 	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && s.method.nature().certificate {
-		return denied, "the server refuses the client certificate: " + tidy(alert.Err.Error(), 100)
+		return denied, "the server rejects the client certificate: " + tidy(alert.Err.Error(), 100)
 	}
 	return silent, ""
 }
@@ -159,7 +161,7 @@ func (s *Session) opened(st *Step) {
 	}
 }
 
-// deny decides what follows from a response that denies the page, by the table in the package's documentation. Its
+// deny decides what follows from a response that denies the page, by the table in the package's documentation. The
 // caller holds mu.
 func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 	nature, key := s.method.nature(), st.url.Key()
@@ -171,7 +173,7 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 	case s.proved && known && s.goodSeq > old.seq: // other pages were opened since, this one was not
 		s.vain++
 		if sg == loginPage {
-			return s.temporary(key, now, "logged in and other pages work, but "+why)
+			return s.temporary(key, now, "the log-in and other pages work, but "+why)
 		}
 		delete(s.suspects, key)
 		return Answer{Action: Proceed, Words: why}
@@ -194,11 +196,11 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 		return s.waits(now, 1, sg, why)
 	case nature.direct && sg == denied && !s.everProved:
 		if st.answered {
-			why = "the credentials are refused: " + why
+			why = "the server rejects the credentials: " + why
 		}
 		s.fail(now, why)
 	case s.denials >= maxDenials:
-		s.fail(now, fmt.Sprintf("%d pages in a row are denied, the last one with %s", s.denials, why))
+		s.fail(now, fmt.Sprintf("%d pages in a row are denied, the last with %s", s.denials, why))
 	case sg == loginPage:
 		s.suspects.put(key, suspect{seq: s.seq, count: old.count})
 		return s.temporary(key, now, "logged in, but "+why)
@@ -215,16 +217,16 @@ func (s *Session) doubt() {
 	s.proved = false
 }
 
-// waits makes one URL wait. Its caller holds mu.
+// waits makes one URL wait. The caller holds mu.
 func (s *Session) waits(now time.Time, before int, sg sign, why string) Answer {
 	return Answer{
 		Action: Wait, Until: now.Add(s.backoff(before)),
-		Words: s.settings.Name + ": " + why + "; not yet known whether it is the page's own",
+		Words: s.settings.Name + ": " + why + "; it is not yet known whether only this page is denied",
 	}
 }
 
 // temporary returns the answer to a page that shows a log-in page although the log-in succeeded. It waits longer each
-// time, and keeps the original time and reason of the suspicion. Its caller holds mu.
+// time, and keeps the original time and reason of the suspicion. The caller holds mu.
 func (s *Session) temporary(key weburl.Key, now time.Time, why string) Answer {
 	old, known := s.suspects[key]
 	if !known {

@@ -90,7 +90,7 @@ func (s *Session) resume(cookies []keptCookie, now time.Time) {
 		m.resume()
 		s.proved, s.everProved, s.resumed = true, true, true
 	}
-	s.log.Info("goes on with the cookies of its last run", "session", s.settings.Name, "kind", s.method.nature().name)
+	s.log.Info("continues with the cookies of its last run", "session", s.settings.Name, "kind", s.method.nature().name)
 }
 
 // kept returns the session's cookies, none while it is logged out: they are useless then.

@@ -83,7 +83,7 @@ func TestKeptSession(t *testing.T) {
 			t.Fatalf("%v: the cookie is not in\n%s", err, content)
 		}
 		noSecret(t, string(content), password)
-		if said := step("a restart", 1, 1); !strings.Contains(said, "goes on with the cookies of its last run") {
+		if said := step("a restart", 1, 1); !strings.Contains(said, "continues with the cookies of its last run") {
 			t.Errorf("said: %s", said)
 		}
 		s.sid++
@@ -107,7 +107,7 @@ func TestKeptSession(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := s.logIns
-			if said := step(what, 1, before+1); !strings.Contains(said, "kept cookies cannot be read") || !strings.Contains(said, "it is damaged") {
+			if said := step(what, 1, before+1); !strings.Contains(said, "cannot read the stored cookies") || !strings.Contains(said, "it is damaged") {
 				t.Errorf("%s: said: %s", what, said)
 			}
 		}

@@ -19,9 +19,9 @@ import (
 
 // Kerberos proves the crawler's identity to servers that require Negotiate (SPNEGO, RFC 4559), with tickets of KDCs:
 // the log-in is at the KDC, and servers never see a password. The first request to a server carries no ticket; once the
-// server has returned 401 with Negotiate, each request to its origin carries a token of its own. A token from the
-// server must prove its identity; a server that sends none is trusted as far as TLS goes. NTLM within Negotiate is
-// never used. HTTP/1.1 is required, because IIS refuses Negotiate over HTTP/2.
+// server has returned 401 with Negotiate, each request to its origin carries a separate token. A token from the server
+// must prove its identity; a server that sends none is trusted as far as TLS goes. NTLM within Negotiate is never used.
+// HTTP/1.1 is required, because IIS refuses Negotiate over HTTP/2.
 type Kerberos struct {
 	Settings kerberos.Settings
 	// Service is the principal of the servers, such as "HTTP/web.example.com"; empty: HTTP and the host of the URL.
@@ -30,7 +30,7 @@ type Kerberos struct {
 
 func (k Kerberos) start(s *Session) (method, error) {
 	if kind, host, ok := strings.Cut(k.Service, "/"); k.Service != "" && (!ok || kind == "" || host == "") {
-		return nil, errors.New("a service is written with its kind and host, such as HTTP/web.example.com")
+		return nil, errors.New("write a service as its kind and host, such as HTTP/web.example.com")
 	}
 	client, err := kerberos.New(k.Settings)
 	if err != nil {
@@ -62,7 +62,7 @@ func (*kerberosMethod) risks(*url.URL) bool { return false }
 
 // login contacts the KDCs, not a web server: its step has no URL.
 func (m *kerberosMethod) login(ctx context.Context) (bool, error) {
-	tell(ctx, "the KDC is asked for a ticket-granting ticket")
+	tell(ctx, "requests a ticket-granting ticket from the KDC")
 	if err := m.client.LogIn(ctx); err != nil {
 		return false, errors.New(m.clean(err.Error()))
 	}
@@ -89,7 +89,7 @@ func (m *kerberosMethod) exchange(ctx context.Context, req *http.Request) (*http
 		tell(ctx, "no ticket for %s: %s", tidy(spn, 100), m.clean(err.Error()))
 		return nil, false, m.fault(ctx, err)
 	}
-	tell(ctx, "there is a ticket for %s", tidy(spn, 100))
+	tell(ctx, "has a ticket for %s", tidy(spn, 100))
 	token, proof, err := ticket.Token()
 	if err != nil {
 		return nil, false, m.fault(ctx, err)

@@ -96,9 +96,9 @@ func TestKerberosRefused(t *testing.T) {
 	kdc.Admin(t, "cpw -randkey HTTP/other.example.test\ncpw -pw an0therpassw0rd robot\n")
 	dead := testport.Reserve(t)
 	for want, k := range map[string]auth.Kerberos{
-		"the KDC refuses the password of robot@" + testRealm:                                        with(func(*kerberos.Settings) {}),
-		"the KDC refuses the keytab's key of robot@" + testRealm:                                    with(func(s *kerberos.Settings) { s.Keytab = keytab }),
-		"the KDC knows no nobody@" + testRealm:                                                      with(func(s *kerberos.Settings) { s.Principal = "nobody" }),
+		"the KDC rejects the password of robot@" + testRealm:                                        with(func(*kerberos.Settings) {}),
+		"the KDC rejects the keytab's key of robot@" + testRealm:                                    with(func(s *kerberos.Settings) { s.Keytab = keytab }),
+		"the KDC does not know nobody@" + testRealm:                                                 with(func(s *kerberos.Settings) { s.Principal = "nobody" }),
 		"no KDC answers for the realm " + testRealm + " (" + dead + ": connect: connection refused": with(func(s *kerberos.Settings) { s.Realms.KDCs = map[string][]string{testRealm: {dead}} }),
 		"no ticket for HTTP/absent: the realm " + testRealm + " has no such service":                {Settings: withPassword(good), Service: "HTTP/absent"},
 		"the server cannot read the ticket for HTTP/other.example.test":                             {Settings: withPassword(good), Service: "HTTP/other.example.test"},

@@ -31,7 +31,7 @@ type NTLM struct {
 
 func (k NTLM) start(s *Session) (method, error) {
 	if k.Username == "" {
-		return nil, errors.New(`no user name: write DOMAIN\user or user@domain`)
+		return nil, errors.New(`the user name is missing: write DOMAIN\user or user@domain`)
 	}
 	return &ntlmMethod{direct: direct{s}, NTLM: k, turns: map[origin]*turn{}}, nil
 }
@@ -75,7 +75,7 @@ func (m *ntlmMethod) take(ctx context.Context, o origin) (*turn, error) {
 	}
 }
 
-// handshakes is how often a handshake is tried: an idle connection may be closed in its middle.
+// handshakes is the maximum number of attempts: an idle connection may be closed during a handshake.
 const handshakes = 2
 
 func (m *ntlmMethod) exchange(ctx context.Context, req *http.Request) (*http.Response, bool, error) {
@@ -90,12 +90,12 @@ func (m *ntlmMethod) exchange(ctx context.Context, req *http.Request) (*http.Res
 			return resp, sent, err
 		}
 		if try == handshakes {
-			return nil, false, m.fault("%w: give the session connections of its own", err)
+			return nil, false, m.fault("%w: use separate connections for the session", err)
 		}
 	}
 }
 
-var errOtherConnection = errors.New("the NTLM handshake did not stay on one connection")
+var errOtherConnection = errors.New("the NTLM handshake changed its connection")
 
 // handshake requests the page, and authenticates the connection if needed. A page that is returned without a handshake
 // came over an authenticated connection, or is public: it proves nothing.
@@ -110,12 +110,12 @@ func (m *ntlmMethod) handshake(ctx context.Context, t *turn, req *http.Request) 
 	}
 	if resp.ProtoMajor > 1 {
 		drain(resp)
-		return nil, false, m.fault("the server speaks HTTP/%d, and NTLM needs HTTP/1.1: turn HTTP/2 off for it", resp.ProtoMajor)
+		return nil, false, m.fault("the server uses HTTP/%d, but NTLM requires HTTP/1.1: turn off HTTP/2 for it", resp.ProtoMajor)
 	}
 	drain(resp)
 	message, err := ntlmssp.NewNegotiateMessage("", m.Workstation)
 	if err != nil {
-		return nil, false, m.fault("no NTLM message can be made: %w", err)
+		return nil, false, m.fault("cannot create an NTLM message: %w", err)
 	}
 	resp, conn, err = m.ask(ctx, req, authorization(scheme, message), nil)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
@@ -124,11 +124,11 @@ func (m *ntlmMethod) handshake(ctx context.Context, t *turn, req *http.Request) 
 	scheme, token := ntlmChallenge(resp.Header)
 	drain(resp)
 	if token == "" {
-		return nil, false, m.fault("the server answers the first NTLM message by no challenge; it offers %s", offered(resp.Header))
+		return nil, false, m.fault("the server does not respond to the first NTLM message with a challenge; it offers %s", offered(resp.Header))
 	}
 	message, err = m.answer(token)
 	if err != nil {
-		return nil, false, m.fault("the NTLM challenge cannot be answered: %w", err)
+		return nil, false, m.fault("cannot respond to the NTLM challenge: %w", err)
 	}
 	resp, _, err = m.ask(ctx, req, authorization(scheme, message), conn)
 	if err == nil && resp.StatusCode != http.StatusUnauthorized {

@@ -188,7 +188,7 @@ func TestNTLM(t *testing.T) {
 func TestNTLMWrongPassword(t *testing.T) {
 	n, server := startNTLM(t, "NTLM")
 	c, _ := ntlmCrawl(t, server.URL, "not the passw0rd", transportDo(freshTransport(t)), "/a", "/b")
-	if len(c.result) > 0 || !strings.Contains(fmt.Sprint(c.waits), "iis: the credentials are refused: status 401, the server offers ntlm") {
+	if len(c.result) > 0 || !strings.Contains(fmt.Sprint(c.waits), "iis: the server rejects the credentials: status 401; the server offers ntlm") {
 		t.Errorf("%v, words %q", c.result, c.waits)
 	}
 	if len(n.requests) != 3 || n.reason != "the response does not fit the challenge" {
@@ -208,7 +208,7 @@ func TestNTLMNeedsOneConnection(t *testing.T) {
 		tr := freshTransport(t)
 		change(n, tr)
 		c, _ := ntlmCrawl(t, server.URL, ntlmPassword, transportDo(tr), "/a")
-		if len(c.result) > 0 || !strings.Contains(fmt.Sprint(c.waits), "did not stay on one connection") {
+		if len(c.result) > 0 || !strings.Contains(fmt.Sprint(c.waits), "changed its connection") {
 			t.Errorf("%s: %v, words %q", name, c.result, c.waits)
 		}
 		server.Close() // all requests are served
@@ -270,7 +270,7 @@ func TestNTLMOverHTTP2(t *testing.T) {
 		resp.ProtoMajor = 2
 		return resp, err
 	}, "/a")
-	if !strings.Contains(fmt.Sprint(c.waits), "NTLM needs HTTP/1.1") {
+	if !strings.Contains(fmt.Sprint(c.waits), "NTLM requires HTTP/1.1") {
 		t.Errorf("words %q", c.waits)
 	}
 }

@@ -39,10 +39,10 @@ type OAuth2 struct {
 func (k OAuth2) start(s *Session) (method, error) {
 	u, err := url.Parse(k.TokenURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("token URL %q is not a URL: write it whole, such as https://login.example.com/oauth2/token", place(u))
+		return nil, fmt.Errorf("token URL %q is not a URL: write one such as https://login.example.com/oauth2/token", place(u))
 	}
 	if k.ClientID == "" || k.ClientSecret.IsEmpty() == (k.Certificate == nil) {
-		return nil, errors.New("client credentials need a client id, and either a client secret or a certificate")
+		return nil, errors.New("client credentials require a client id, and either a client secret or a certificate")
 	}
 	if k.Certificate != nil {
 		if _, err := assertion(k.Certificate, k.ClientID, k.TokenURL, time.Now()); err != nil {
@@ -134,7 +134,7 @@ func (m *oauth2Method) fetch(ctx context.Context) (*oauth2.Token, error) {
 		return nil, m.reason(err)
 	}
 	if !strings.EqualFold(token.Type(), "Bearer") || !sendable(token.AccessToken) {
-		return nil, errors.New("the token endpoint answers with a token that is not a bearer token")
+		return nil, errors.New("the token endpoint returns a token that is not a bearer token")
 	}
 	return token, nil
 }
@@ -142,7 +142,7 @@ func (m *oauth2Method) fetch(ctx context.Context) (*oauth2.Token, error) {
 // reason returns the token endpoint's error, without its body.
 func (m *oauth2Method) reason(err error) error {
 	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		words := fmt.Sprintf("the token endpoint %s answers %d", place(m.url), e.Response.StatusCode)
+		words := fmt.Sprintf("the token endpoint %s responds with %d", place(m.url), e.Response.StatusCode)
 		if e.ErrorCode != "" {
 			words += " " + tidy(e.ErrorCode, 60)
 		}
@@ -151,7 +151,7 @@ func (m *oauth2Method) reason(err error) error {
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		return m.scrub(err, m.url)
 	}
-	return fmt.Errorf("the token endpoint %s answers without a token that can be read", place(m.url))
+	return fmt.Errorf("the token endpoint %s responds without a valid token", place(m.url))
 }
 
 // transport makes an http.Client use a Do.
@@ -167,7 +167,7 @@ func (m *oauth2Method) exchange(ctx context.Context, req *http.Request) (*http.R
 	token := m.token
 	m.mu.Unlock()
 	if token == nil { // dropped since the step; the server's 401 leads to the next
-		return nil, false, &Error{"the token was just given up", renew}
+		return nil, false, &Error{"the token was just discarded", renew}
 	}
 	token.SetAuthHeader(req)
 	resp, err := m.settings.Do(ctx, req)

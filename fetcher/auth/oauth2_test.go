@@ -114,15 +114,15 @@ func TestOAuth2Failures(t *testing.T) {
 		site  tokenSite
 		words string
 	}{
-		"refused":      {tokenSite{status: 401, answer: `{"error":"invalid_client","error_description":"` + password + `"}`}, "https://login.example.com/oauth2/token answers 401 invalid_client"},
-		"echo":         {tokenSite{status: 400, answer: `{"error":"` + password + `"}`}, "answers 400 [redacted]"},
-		"down":         {tokenSite{status: 503, answer: "Service Unavailable " + password}, "answers 503"},
-		"garbage":      {tokenSite{answer: "<html>" + password}, "answers without a token that can be read"},
-		"no token":     {tokenSite{answer: `{"hello":"` + password + `"}`}, "answers without a token that can be read"},
+		"refused":      {tokenSite{status: 401, answer: `{"error":"invalid_client","error_description":"` + password + `"}`}, "https://login.example.com/oauth2/token responds with 401 invalid_client"},
+		"echo":         {tokenSite{status: 400, answer: `{"error":"` + password + `"}`}, "responds with 400 [redacted]"},
+		"down":         {tokenSite{status: 503, answer: "Service Unavailable " + password}, "responds with 503"},
+		"garbage":      {tokenSite{answer: "<html>" + password}, "responds without a valid token"},
+		"no token":     {tokenSite{answer: `{"hello":"` + password + `"}`}, "responds without a valid token"},
 		"mac":          {tokenSite{answer: `{"access_token":"x","token_type":"mac"}`}, "not a bearer token"},
 		"split header": {tokenSite{answer: `{"access_token":"x\r\nSet-Cookie: a=b","token_type":"bearer"}`}, "not a bearer token"},
-		"redirect":     {tokenSite{location: "https://evil.example.net/token"}, "answers 307"},
-		"huge":         {tokenSite{answer: `{"access_token":"` + strings.Repeat("x", 2<<20)}, "answers without a token that can be read"},
+		"redirect":     {tokenSite{location: "https://evil.example.net/token"}, "responds with 307"},
+		"huge":         {tokenSite{answer: `{"access_token":"` + strings.Repeat("x", 2<<20)}, "without a valid token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -27,12 +27,12 @@ func parseOrigins(written []string) (origins, error) {
 			return nil, fmt.Errorf("origin %q is not an origin: write scheme and host, such as https://intranet.example.com", tidy(w, 100))
 		}
 		if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
-			return nil, fmt.Errorf("origin %q: write scheme, host and port only; which of its pages belong to it is for the URL condition to say", place(u))
+			return nil, fmt.Errorf("origin %q: write only scheme, host and port; the URL condition selects pages", place(u))
 		}
 		o := originOf(u)
 		o.host, o.subdomains = strings.CutPrefix(o.host, "*.")
 		if strings.Contains(o.host, "*") || o.subdomains && !strings.Contains(o.host, ".") {
-			return nil, fmt.Errorf("origin %q: write a star for whole names in front of a domain only, such as https://*.example.com", w)
+			return nil, fmt.Errorf("origin %q: write a star only in place of whole names before a domain, such as https://*.example.com", w)
 		}
 		all = append(all, o)
 	}
@@ -82,9 +82,9 @@ func (all origins) admit(u *url.URL) error {
 		secure = secure || o.scheme == "https" && asked.scheme == "http"
 	}
 	if secure {
-		return fmt.Errorf("the credentials are for https and would go to %s unencrypted: narrow the URL condition to https, or name %s among the origins", asked, asked)
+		return fmt.Errorf("the credentials are for https and would go to %s unencrypted: restrict the URL condition to https, or add %s to the origins", asked, asked)
 	}
-	return fmt.Errorf("the credentials are not for %s: name it among the origins if they are meant for it", asked)
+	return fmt.Errorf("the credentials are not for %s: if they are meant for it, add it to the origins", asked)
 }
 
 // place returns u in a form for messages and logs, without the parts that often contain secrets: user, query, fragment
@@ -111,4 +111,4 @@ func tidy(s string, limit int) string {
 	return clean
 }
 
-var errNoOrigins = errors.New("no origins: say which servers the credentials are for, such as https://intranet.example.com")
+var errNoOrigins = errors.New("origins are missing: name the servers that the credentials are for, such as https://intranet.example.com")

@@ -32,7 +32,8 @@ type Settings struct {
 	// Do makes the requests. For NTLM it must use HTTP/1.1 over connections that no other session uses, for Kerberos
 	// HTTP/1.1; for a client certificate, separate connections that present it.
 	Do Do
-	// MinBackoff is how long URLs wait after a failed log-in, doubling up to MaxBackoff; by default 2 min and 1 h.
+	// MinBackoff is the time for which URLs wait after a failed log-in, doubling up to MaxBackoff; by default 2 min and 1
+	// h.
 	MinBackoff, MaxBackoff time.Duration
 	// Logger receives what the operator should know; nil: no log.
 	Logger *slog.Logger
@@ -123,7 +124,7 @@ func New(set Settings, k Kind) (*Session, error) {
 	}
 	wrap := func(err error) error { return fmt.Errorf("%s: %w", set.Name, err) }
 	if set.Do == nil {
-		return nil, wrap(errors.New("no Do: say how requests are made"))
+		return nil, wrap(errors.New("Do is missing: set the function that makes requests"))
 	}
 	if set.MinBackoff <= 0 {
 		set.MinBackoff = 2 * time.Minute

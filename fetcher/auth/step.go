@@ -45,9 +45,9 @@ func (a Action) String() string {
 }
 
 const (
-	// moment is how long a lease is returned while another one logs in or proves the session.
+	// moment is the time for which a lease is returned while another one logs in or proves the session.
 	moment = time.Second
-	// ownTime is how long a log-in is reserved for the origin whose leases began it.
+	// ownTime is the time for which a log-in is reserved for the origin whose leases began it.
 	ownTime = 5 * time.Minute
 	// probeTime is the time after which a page that should prove the session no longer delays the others; longer than
 	// any download.
@@ -163,7 +163,7 @@ func (st *Step) LogIn(ctx context.Context) {
 		s.method.reset()
 	case err != nil && s.method.ready(now):
 		s.owner = ""
-		s.log.Warn("log-in could not be renewed, the old one still holds", "session", s.settings.Name, "words", err.Error())
+		s.log.Warn("cannot renew a log-in; the old one is still valid", "session", s.settings.Name, "words", err.Error())
 	case err != nil:
 		s.fail(now, "log-in failed: "+err.Error())
 	case done:
@@ -188,7 +188,7 @@ func (s *Session) fail(now time.Time, words string) {
 	s.words, s.owner = words, ""
 	s.proved, s.everProved, s.denials = false, false, 0
 	s.method.reset()
-	s.log.Warn("not authenticated, its URLs wait", "session", s.settings.Name,
+	s.log.Warn("not authenticated; its URLs wait", "session", s.settings.Name,
 		"kind", s.method.nature().name, "words", words, "until", s.retryAt)
 }
 
@@ -215,7 +215,7 @@ func (e *Error) Error() string { return e.words }
 func (st *Step) Do(ctx context.Context, req *http.Request) (*http.Response, error) {
 	s := st.session
 	if st.Action != Proceed {
-		return nil, &Error{"the step says " + st.Action.String() + ", not to ask for a page", refused}
+		return nil, &Error{"the step says " + st.Action.String() + ", not a request for a page", refused}
 	}
 	if err := s.origins.admit(req.URL); err != nil {
 		return nil, &Error{err.Error(), refused}

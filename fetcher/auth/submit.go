@@ -26,7 +26,7 @@ func (k Form) choose(p *page) (*form, error) {
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("it has no form of that name, id or index; it has %s", formsOf(p))
+	return nil, fmt.Errorf("it has no form with that name, id or number; it has %s", formsOf(p))
 }
 
 func (k Form) selects() bool { return k.Name != "" || k.ID != "" || k.Index != 0 }
@@ -54,9 +54,9 @@ func (k Form) guess(p *page) (*form, error) {
 	}
 	switch {
 	case len(p.forms) == 0:
-		return nil, errors.New("it has no form at all; one that a script makes cannot be filled in")
+		return nil, errors.New("it has no form; a form that a script creates cannot be filled in")
 	case first == nil:
-		return nil, fmt.Errorf("it has no form with a password field; it has %s: if one of them logs in, give its name, id or index", formsOf(p))
+		return nil, fmt.Errorf("it has no form with a password field; it has %s: if one of them logs in, write its name, id or number", formsOf(p))
 	}
 	return first, nil
 }
@@ -137,7 +137,7 @@ func (r *request) build() (*http.Request, error) {
 	}
 	req, err := http.NewRequest(r.method, r.url.String(), body)
 	if err != nil {
-		return nil, errors.New(place(r.url) + ": no request can be made of it")
+		return nil, errors.New(place(r.url) + ": it does not form a request")
 	}
 	req.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 	if r.contentType != "" {

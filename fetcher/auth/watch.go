@@ -13,7 +13,7 @@ type Event struct {
 	Method string `json:"method,omitempty"` // of a request; empty: only Words
 	URL    string `json:"url,omitempty"`    // without its query
 	Status int    `json:"status,omitempty"` // of the response, 0 for none
-	// Words describe what was sent and received, or found.
+	// Words describe the request and its response, or a finding.
 	Words []string `json:"words"`
 	Error string   `json:"error,omitempty"`
 }
@@ -98,14 +98,14 @@ func (k Form) formWords(p *page, f *form, next *request) string {
 		if written := tidy(name, 40); f.hasField(name) {
 			own = append(own, written)
 		} else {
-			own = append(own, written+" (which the form lacks)")
+			own = append(own, written+" (which the form does not have)")
 		}
 	}
 	words := fmt.Sprintf("form %d of %d (name %q, id %q) is filled in: %s", number, len(p.forms), tidy(f.name, 40), tidy(f.id, 40), strings.Join(own, ", "))
 	if len(others) > 0 {
 		words += "; its own fields are " + strings.Join(others, ", ")
 	}
-	return words + fmt.Sprintf("; it is sent by %s to %s", next.method, place(next.url))
+	return words + fmt.Sprintf("; it is submitted with %s to %s", next.method, place(next.url))
 }
 
 func (k Form) names() (names []string) {
@@ -132,7 +132,7 @@ func (s *Session) tellLogIn(ctx context.Context, done bool, err error) {
 func (w Success) words() string {
 	var all []string
 	if w.Text != "" {
-		all = append(all, "the text that shows it is there")
+		all = append(all, "the page contains the text that proves it")
 	}
 	if w.Cookie != "" {
 		all = append(all, "the cookie "+tidy(w.Cookie, 40)+" is set")
@@ -141,7 +141,7 @@ func (w Success) words() string {
 		all = append(all, "it led elsewhere")
 	}
 	if len(all) == 0 {
-		return "the answer does not hold the log-in form"
+		return "the response does not contain the log-in form"
 	}
 	return strings.Join(all, ", and ")
 }

@@ -47,7 +47,7 @@ func TestTextsInOldEncodings(t *testing.T) {
 			t.Errorf("%d log-ins, waits %q; want that the log-in works and its page is known again", logIns, c.waits)
 		}
 		for _, words := range c.waits {
-			if strings.Contains(words, "does not show the text") {
+			if strings.Contains(words, "does not contain the text") {
 				t.Error(words)
 			}
 		}

@@ -10,21 +10,21 @@ import (
 // of its kind.
 var (
 	// ErrEncrypted reports that a document requires a password.
-	ErrEncrypted = errors.New("it asks for a password")
+	ErrEncrypted = errors.New("it requires a password")
 	// ErrTooLarge reports that a document unpacks to more than the limit.
-	ErrTooLarge = errors.New("it is too large when it is unpacked")
+	ErrTooLarge = errors.New("it is too large after decompression")
 )
 
 const (
 	// maxDocumentText bounds the text of a document, in bytes, and maxDocumentLinks that of its links.
 	maxDocumentText  = 10 << 20
 	maxDocumentLinks = 8 << 20
-	// writtenAtOnce is how much of a text is written between checks of its limit.
+	// writtenAtOnce is the number of bytes written between checks of the text's limit.
 	writtenAtOnce = 64 << 10
 )
 
-// Builder builds the page of a document that is not HTML. It has the limits of HTML; what exceeds them is left out, and
-// a text that was cut gives the page the meta truncated. The zero value is an empty page.
+// Builder builds the page of a document that is not HTML. It has the limits of HTML; content beyond them is dropped,
+// and a cut text gives the page the meta truncated. The zero value is an empty page.
 type Builder struct {
 	page  Page
 	text  textWriter
@@ -45,7 +45,7 @@ func (b *Builder) Write(text []byte) {
 	}
 }
 
-// Break separates what follows from the last word.
+// Break separates the following text from the last word.
 func (b *Builder) Break() { b.text.separate() }
 
 // Full reports whether no more text is accepted.

@@ -43,8 +43,8 @@ func ConverterOf(list []Converter, mediaType string) *Converter {
 	return nil
 }
 
-// Converted makes a page of a converter's output. The output describes the document only: its HTML redirects nowhere,
-// and is not a copy of another URL.
+// Converted returns the page for a converter's output. The output describes the document only: its HTML redirects
+// nowhere, and is not a copy of another URL.
 func (c *Converter) Converted(output []byte) (p Page, err error) {
 	if c.HTML {
 		p, err = HTML(output, "text/html; charset=utf-8", Options{})

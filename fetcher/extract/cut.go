@@ -3,7 +3,7 @@ package extract
 // cutter cuts parts out of a page.
 type cutter struct {
 	page    []byte
-	wanted  bool   // else nothing is done
+	wanted  bool   // otherwise the methods do nothing
 	kept    []byte // the kept part of the page up to done; nil if nothing was cut yet
 	done    int
 	cutting bool

@@ -9,7 +9,7 @@ import (
 const maxDateFields = 16
 
 // parseDate parses a date in the forms used for unavailable_after: RFC 822, RFC 850, ISO 8601, asctime, and similar
-// ones. Its words may come in any order, as the month is written in letters or stands between year and day. A date
+// ones. Its words may come in any order, because the month is written in letters or is between year and day. A date
 // without a time means the end of that day; a time without a zone is in UTC. It returns false if s is not a date, or an
 // ambiguous one (01/02/2030).
 func parseDate(s string) (time.Time, bool) {

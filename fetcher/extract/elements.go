@@ -18,7 +18,7 @@ type openElements struct {
 	hidden, removed, inert uint16
 }
 
-// openElement holds what was innermost before it.
+// openElement is an open element with the state of innermost before it.
 type openElement struct {
 	tag                      markup.Tag
 	before, scope, specialAt uint16

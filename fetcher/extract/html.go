@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// Limits of one page; what exceeds them is left out or cut. They are far above the figures of pages written for
+// Limits of one page; content beyond them is dropped or cut. They are far above the figures of pages written for
 // readers.
 const (
 	maxLinks       = 50_000
@@ -25,7 +25,7 @@ type Options struct {
 	Agent string
 	// MaxLinks limits the links that are kept; 0: 50,000.
 	MaxLinks int
-	// Removal is the list of elements that are left out of the text; nil: none.
+	// Removal is the list of elements that are removed from the text; nil for none.
 	Removal *Removal
 	// Embedded also takes as links the parts of a page, and the targets of its forms: images with their srcset, embed,
 	// object, audio, video, source, track, and form with the method GET.
@@ -39,7 +39,7 @@ type Options struct {
 //
 // Links are those of a, area, frame, iframe and of link with rel canonical, next, or alternate with hreflang. Those in
 // comments, scripts and templates do not count; those in noscript, hidden or removed elements and noindex regions do,
-// though the text there is left out. The target of a meta refresh is in Refresh alone, as its delay decides whether it
+// though the text there is left out. The target of a meta refresh is only in Refresh, as its delay decides whether it
 // is a link or a redirect.
 //
 // If the charset is a guess, the first meta that declares another one restarts the reading of the page, as in browsers,
@@ -94,7 +94,7 @@ type reader struct {
 	cut     cutter
 	scratch []byte // for the values of one tag
 
-	// foreign are the open elements of SVG and MathML, and those in them that contain HTML again.
+	// foreign contains the open elements of SVG and MathML, and those in them that contain HTML again.
 	foreign   []markup.Tag
 	isForeign bool // the element of the present start tag
 	inBody    bool // past the head
@@ -251,7 +251,7 @@ func (r *reader) enter(tag markup.Tag) {
 	}
 }
 
-// leave leaves the element at an index, and all inside it, at a position in the page, for a tag.
+// leave closes the element at an index, and all elements inside it, at a position in the page, because of a tag.
 func (r *reader) leave(at uint16, position int, tag markup.Tag) {
 	if at == 0 {
 		return

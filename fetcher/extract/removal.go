@@ -8,8 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// Removal is a list of elements that are left out of the text of pages. It is
-// immutable; nil removes nothing.
+// Removal is a list of elements that are removed from the text of pages. It is immutable; nil removes nothing.
 type Removal struct {
 	tags    [markup.Tags]bool   // by name
 	others  map[string]struct{} // by names that markup does not know
@@ -45,13 +44,13 @@ func (m *Removal) add(element string) error {
 	case element == "":
 		return errors.New("it is empty: write name, name.class, .class or #id")
 	case !isElementName(name):
-		return fmt.Errorf("%q is not the name of an element: write name, name.class, .class or #id, and nothing else of CSS", element)
+		return fmt.Errorf("%q is not the name of an element: write name, name.class, .class or #id; other CSS is not supported", element)
 	case isPage(markup.Lookup([]byte(name))):
-		return fmt.Errorf("%s cannot be removed, as nothing would be left", name)
+		return fmt.Errorf("%s cannot be removed, because nothing would be left", name)
 	case at >= 0:
 		word := element[at+1:]
 		if word == "" || strings.ContainsAny(word, " \t\n\f\r.#>+~*[]:,") {
-			return fmt.Errorf("%q is not a class or id: write one name behind . or #, and nothing else of CSS", word)
+			return fmt.Errorf("%q is not a class or id: write one name after . or #; other CSS is not supported", word)
 		}
 		if element[at] == '.' {
 			m.classes[word] = append(m.classes[word], name)
@@ -79,7 +78,7 @@ func isElementName(name string) bool {
 	return true
 }
 
-// matches reports whether the element of the present start tag is to be removed.
+// matches reports whether the element of the current start tag must be removed.
 func (m *Removal) matches(r *reader, tag markup.Tag) bool {
 	if m.tags[tag] || tag == markup.Other && len(m.others) > 0 && m.hasOther(r.z.Data()) {
 		return true

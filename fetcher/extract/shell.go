@@ -67,7 +67,7 @@ func hasCustomElement(page []byte) bool {
 	}
 }
 
-// needsScripts looks for a message to users without scripts.
+// needsScripts reports whether the page has a message for users without scripts.
 func needsScripts(page []byte) bool {
 	i := indexFold(page, "<noscript")
 	if i < 0 {

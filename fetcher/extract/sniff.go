@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// IsHTML reports whether a body is to be read by HTML: by its Content-Type or, if that is missing or unspecific, by its
+// IsHTML reports whether HTML should read a body: by its Content-Type or, if that is missing or unspecific, by its
 // first bytes (WHATWG MIME Sniffing). XML with the root html is XHTML, whatever kind of XML the header declares.
 func IsHTML(contentType string, body []byte) bool {
 	mediaType, _, _ := strings.Cut(contentType, ";")

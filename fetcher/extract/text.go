@@ -15,9 +15,9 @@ import (
 type textWriter struct {
 	b     []byte
 	begin int  // start of the text in b
-	limit int  // in bytes, after which the text is cut; 0: none
+	limit int  // limit in bytes, after which the text is cut; 0 for none
 	gap   bool // a new word follows
-	cut   bool // the limit was exceeded: nothing more is written
+	cut   bool // the limit was exceeded, and writes are ignored
 	last  [8]byte
 	// onePage is set if all text is from one page. If much of it is non-ASCII, the whole page is once checked for valid
 	// UTF-8, which is written faster.

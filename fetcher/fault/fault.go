@@ -4,8 +4,8 @@ package fault
 
 import "fmt"
 
-// Fault is why a request has no usable response. Its numbers are stored, with URLs and with what remains of forgotten
-// ones: a new fault goes to the end, and no number is reused.
+// Fault is the reason why a request has no usable response. Its numbers are stored, with URLs and with the traces of
+// forgotten ones: a new fault is added at the end, and numbers are not reused.
 type Fault uint8
 
 // The faults. None means that an HTTP response was read.
@@ -47,7 +47,7 @@ func (f Fault) String() string {
 	case DNSNotFound:
 		return "host not found"
 	case DNSNoAnswer:
-		return "no answer of DNS"
+		return "no response from DNS"
 	case TLS:
 		return "tls"
 	case Protocol:

@@ -10,7 +10,7 @@ import (
 // fault of every one that is stored.
 func TestNumbers(t *testing.T) {
 	stored := []string{
-		"none", "timeout", "reset", "refused", "short body", "host not found", "no answer of DNS", "tls", "protocol",
+		"none", "timeout", "reset", "refused", "short body", "host not found", "no response from DNS", "tls", "protocol",
 		"too many redirects", "bad redirect", "address refused", "address forbidden", "proxy",
 		"rendering", "rendering timed out", "reading",
 	}

@@ -43,7 +43,7 @@ type Answer struct {
 // ctx.
 func (t *Transport) Get(ctx context.Context, r *Request) (*Answer, error) {
 	h := t.enter(r.Host)
-	if err := h.sit(ctx, r.Until); err != nil {
+	if err := h.acquire(ctx, r.Until); err != nil {
 		t.leave(h, nil, false)
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (t *Transport) Get(ctx context.Context, r *Request) (*Answer, error) {
 		c, err := t.connection(ctx, h, r, fresh)
 		if err != nil {
 			t.leave(h, nil, false)
-			h.stand()
+			h.release()
 			return nil, err
 		}
 		a, err := c.exchange(ctx, r)
@@ -64,7 +64,7 @@ func (t *Transport) Get(ctx context.Context, r *Request) (*Answer, error) {
 			continue
 		}
 		t.leave(h, c, false)
-		h.stand()
+		h.release()
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
@@ -180,7 +180,7 @@ func (a *Answer) Close() {
 	alive := a.end && !a.last && c.failure == nil && c.reader.Buffered() == 0
 	alive = a.detach() && alive
 	c.transport.leave(c.host, c, alive)
-	c.host.stand() // after leave, so that the goroutine that waits for the seat finds the connection
+	c.host.release() // after leave, so that the goroutine that waits for the seat finds the connection
 }
 
 // detach takes the connection from the response and from ctx. It returns false if ctx has ended.

@@ -1,5 +1,5 @@
-// Package http1 makes GET requests over kept connections of plain HTTP/1.1 (RFC 9112), which are most of a crawl of
-// sites without TLS, at a part of the cost of net/http. One goroutine handles a request; net/http has two more for each
+// Package http1 makes GET requests over kept connections of plain HTTP/1.1 (RFC 9112), which dominate a crawl of sites
+// without TLS, at a fraction of the cost of net/http. One goroutine handles a request; net/http has two more for each
 // connection. A response that is not of the simplest form is parsed by net/http itself.
 //
 // A Transport owns its connections. It starts no goroutine, except briefly when a context ends or idle connections are
@@ -22,8 +22,8 @@ import (
 // Errors for exceeded limits. Their Timeout method is that of net.Error.
 var (
 	ErrHeader   error = &timeout{"timeout awaiting response headers"}
-	ErrIdle     error = &timeout{"no byte of the body within the idle time-out"}
-	ErrDownload error = &timeout{"not finished within the download time-out"}
+	ErrIdle     error = &timeout{"timeout awaiting the next byte of the body"}
+	ErrDownload error = &timeout{"timeout of the whole download"}
 )
 
 type timeout struct{ text string }
@@ -241,8 +241,8 @@ func (t *Transport) take(h *host) *conn {
 	return c
 }
 
-// sit waits for one of the host's seats.
-func (h *host) sit(ctx context.Context, until time.Time) error {
+// acquire waits for one of the host's seats.
+func (h *host) acquire(ctx context.Context, until time.Time) error {
 	select {
 	case h.seats <- struct{}{}:
 		return nil
@@ -260,8 +260,8 @@ func (h *host) sit(ctx context.Context, until time.Time) error {
 	}
 }
 
-// stand returns a seat.
-func (h *host) stand() { <-h.seats }
+// release releases a seat.
+func (h *host) release() { <-h.seats }
 
 // connection returns a kept connection to h or, if none is usable, a new one. With fresh set it is new, and all kept
 // ones are closed.

@@ -29,7 +29,7 @@ const (
 )
 
 // ErrLoggedOut reports that there is no ticket-granting ticket: LogIn gets one.
-var ErrLoggedOut = errors.New("not logged in at the KDC")
+var ErrLoggedOut = errors.New("not logged in to the KDC")
 
 // Settings configures a Client. One of Keytab, Password and Cache is required.
 type Settings struct {
@@ -58,7 +58,7 @@ type Client struct {
 	services map[string]*service
 }
 
-// service is the state of one service: a ticket, or why there is none.
+// service is the state of one service: a ticket, or the reason why there is none.
 type service struct {
 	ticket  *ticket // nil: none, because of err
 	err     error
@@ -75,12 +75,12 @@ func New(s Settings) (*Client, error) {
 	if principal == "" && s.Keytab != nil {
 		all := s.Keytab.principals()
 		if len(all) > 1 {
-			return nil, fmt.Errorf("the keytab has keys of %s: say which one logs in", brief(strings.Join(all, ", ")))
+			return nil, fmt.Errorf("the keytab has keys of %s: name the one to log in with", brief(strings.Join(all, ", ")))
 		}
 		principal = all[0]
 	}
 	if principal == "" && s.Cache == nil {
-		return nil, errors.New("no principal: write a name such as crawler@EXAMPLE.COM")
+		return nil, errors.New("the principal is missing: write a name such as crawler@EXAMPLE.COM")
 	}
 	if principal != "" {
 		name, realm, _ := strings.Cut(principal, "@")
@@ -92,11 +92,11 @@ func New(s Settings) (*Client, error) {
 		}
 		c.name, c.realm = types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, name), realm
 		if len(s.Realms.KDCs[realm]) == 0 {
-			return nil, fmt.Errorf("no KDC of the realm %s is named: names of realms are written in capitals as a rule, and files that a krb5.conf includes are not read", brief(realm))
+			return nil, fmt.Errorf("no KDC of the realm %s is named: realm names are usually in capitals, and files that a krb5.conf includes are not read", brief(realm))
 		}
 	}
 	if k := s.Keytab; k != nil && len(k.ciphersOf(c.name, c.realm)) == 0 {
-		return nil, fmt.Errorf("the keytab has no key of %s that can be used (AES, RC4): it has keys of %s", brief(c.name.PrincipalNameString()+"@"+c.realm), brief(strings.Join(k.principals(), ", ")))
+		return nil, fmt.Errorf("the keytab has no usable key of %s (AES or RC4): it has keys of %s", brief(c.name.PrincipalNameString()+"@"+c.realm), brief(strings.Join(k.principals(), ", ")))
 	}
 	return c, nil
 }
@@ -161,7 +161,7 @@ func (c *Client) newGranting(ctx context.Context) (*ticket, error) {
 func (c *Client) fromCache(ctx context.Context) (*ticket, error) {
 	content, err := c.settings.Cache()
 	if err != nil {
-		return nil, fmt.Errorf("the credential cache cannot be read: %w", err)
+		return nil, fmt.Errorf("reading the credential cache: %w", err)
 	}
 	name, realm, t, err := cached(content)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *Client) fromCache(ctx context.Context) (*ticket, error) {
 	c.mu.Lock()
 	c.granting = t
 	c.mu.Unlock()
-	return nil, fmt.Errorf("the ticket of the credential cache is over at %s and cannot be renewed: run kinit, or let k5start renew it: %w", clock.Stamp(t.end), c.explain(err))
+	return nil, fmt.Errorf("the ticket in the credential cache expires at %s and cannot be renewed: run kinit, or let k5start renew it: %w", clock.Stamp(t.end), c.explain(err))
 }
 
 // Service returns a ticket for a service, such as "HTTP/web.example.com", in the realm after an @, the realm of its
@@ -217,7 +217,7 @@ func (c *Client) Service(ctx context.Context, spn string) (*Ticket, error) {
 	return c.keep(spn, t, err)
 }
 
-// known returns what is known without contacting a KDC.
+// known returns the stored state of a service without contacting a KDC.
 func (c *Client) known(spn string, now time.Time) (*Ticket, error, bool) { //nolint:revive // the error may be a stored one
 	c.mu.Lock()
 	defer c.mu.Unlock()

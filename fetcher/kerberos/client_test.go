@@ -99,7 +99,7 @@ func TestUnreachable(t *testing.T) {
 		k.silent["a:88"], k.away["b:88"] = true, true
 		c, begin := k.client(t, "a:88", "b:88"), time.Now()
 		err := c.LogIn(t.Context())
-		const want = "no KDC answers for the realm A (a:88: no answer within 10s; b:88: connection refused): check that this machine reaches TCP port 88 there"
+		const want = "no KDC answers for the realm A (a:88: no response within 10s; b:88: connection refused): check that this machine can reach TCP port 88 there"
 		if err == nil || err.Error() != want || time.Since(begin) != 10*time.Second {
 			t.Errorf("after %s: %v, want %s", time.Since(begin), err, want)
 		}
@@ -116,9 +116,9 @@ func TestUnreachable(t *testing.T) {
 			t.Errorf("cancelled: %v", err)
 		}
 		for name, answer := range map[string][]byte{
-			"what it sends is not an answer of a KDC":      {255, 255, 255, 255, 1},
-			"it closed the connection without an answer":   {0, 0, 0, 9, 1},
-			"the KDC's answer cannot be read: wrong passw": {0, 0, 0, 3, 1, 2, 3},
+			"its response is not that of a KDC":               {255, 255, 255, 255, 1},
+			"it closed the connection without a response":     {0, 0, 0, 9, 1},
+			"cannot decrypt the KDC's response: the password": {0, 0, 0, 3, 1, 2, 3},
 		} {
 			k.set(func() { k.answer = answer })
 			if err := k.client(t, "c:88").LogIn(t.Context()); err == nil || !strings.Contains(err.Error(), name) {
@@ -133,11 +133,11 @@ func TestRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := realmA(t)
 		for code, want := range map[int32]string{
-			errorcode.KRB_AP_ERR_SKEW:        "the clocks of this machine and of the KDC are ",
+			errorcode.KRB_AP_ERR_SKEW:        "the clocks of this machine and of the KDC differ ",
 			errorcode.KDC_ERR_KEY_EXPIRED:    "the password of robot@A has expired",
 			errorcode.KDC_ERR_CLIENT_REVOKED: "the account robot@A is locked or disabled",
-			errorcode.KDC_ERR_ETYPE_NOSUPP:   "types of encryption that robot@A has keys for",
-			errorcode.KDC_ERR_WRONG_REALM:    "the KDC is not one of the realm of robot@A",
+			errorcode.KDC_ERR_ETYPE_NOSUPP:   "encryption type for which robot@A has keys",
+			errorcode.KDC_ERR_WRONG_REALM:    "the KDC does not belong to the realm of robot@A",
 			errorcode.KDC_ERR_POLICY:         "the KDC refuses: (12) KDC_ERR_POLICY KDC policy rejects request (told)",
 		} {
 			k.set(func() { k.code = code })
@@ -153,7 +153,7 @@ func TestRefusals(t *testing.T) {
 		k.dialed = nil
 		for range 3 {
 			_, err := c.Service(t.Context(), "HTTP/absent")
-			if want := "no ticket for HTTP/absent: the realm A has no such service: register it (setspn -S, kadmin addprinc), or name another one with spn"; err == nil || err.Error() != want {
+			if want := "no ticket for HTTP/absent: the realm A has no such service: register it (setspn -S, kadmin addprinc), or name another one in spn"; err == nil || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
@@ -194,7 +194,7 @@ func TestReferrals(t *testing.T) {
 	if err := k.keys.AddEntry("krbtgt/C", "C", "x", time.Unix(1, 0), 1, cipher); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Service(t.Context(), "HTTP/nowhere"); err == nil || !strings.Contains(err.Error(), "from realm to realm without an end") {
+	if _, err := c.Service(t.Context(), "HTTP/nowhere"); err == nil || !strings.Contains(err.Error(), "from realm to realm endlessly") {
 		t.Errorf("a circle: %v", err)
 	}
 }
@@ -255,13 +255,13 @@ func TestProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, b := range map[string][]byte{
-		"the server does not prove that it is HTTP/web":         reply(t, proof, time.Second),
-		"the server does not prove that it is HTTP/web ":        reply(t, &other, 0),
-		"the clocks of this machine and of the server":          framed(krbError, refused),
-		"something that is not a Kerberos response":             token2(t, token),
-		"the server: its Negotiate token is malformed":          []byte("NTLMSSP\x00"),
-		"the server: it refuses the ticket":                     {0xa1, 7, 0x30, 5, 0xa0, 3, 0x0a, 1, 2},
-		"the server's Negotiate token has 20000 bytes, and may": make([]byte, 20_000),
+		"the server does not prove that it is HTTP/web":           reply(t, proof, time.Second),
+		"the server does not prove that it is HTTP/web ":          reply(t, &other, 0),
+		"the clocks of this machine and of the server":            framed(krbError, refused),
+		"does not respond to the ticket with a Kerberos message":  token2(t, token),
+		"the server: its Negotiate token is malformed":            []byte("NTLMSSP\x00"),
+		"the server: it rejects the ticket":                       {0xa1, 7, 0x30, 5, 0xa0, 3, 0x0a, 1, 2},
+		"the server's Negotiate token has 20000 bytes, more than": make([]byte, 20_000),
 	} {
 		if proved, err := proof.Verify(b); proved || err == nil || !strings.Contains(err.Error()+" ", name) {
 			t.Errorf("%v, %v, want %q", proved, err, name)

@@ -1,4 +1,4 @@
-// Package kerberos gets tickets for web servers (RFC 4120) and makes the tokens for them (SPNEGO, RFC 4178 and 4559).
+// Package kerberos gets tickets for web servers (RFC 4120) and creates the tokens for them (SPNEGO, RFC 4178 and 4559).
 // It owns the tickets of one principal.
 //
 // Messages, keys and ciphers are those of gokrb5. The exchanges are implemented here: the library's client has

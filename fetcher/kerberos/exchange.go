@@ -77,7 +77,7 @@ func newTicket(t messages.Ticket, e messages.EncKDCRepPart) *ticket {
 	return &ticket{ticket: t, key: e.Key, start: start, end: e.EndTime}
 }
 
-// unusable is a KDC's response that proves nothing or cannot be decoded.
+// unusable is the error for a KDC's response that proves nothing or cannot be decoded.
 type unusable struct{ err error }
 
 func (u *unusable) Error() string { return u.err.Error() }
@@ -135,7 +135,7 @@ func proofOf(kind int32, marshal func() ([]byte, error)) (types.PADataSequence, 
 }
 
 // errNoCipher reports that client and KDC have no cipher in common.
-var errNoCipher = errors.New("the KDC offers no type of encryption that there is a key for")
+var errNoCipher = errors.New("no key has an encryption type that the KDC offers")
 
 // serviceTicket gets a ticket for a service, through other realms if the KDCs refer to them.
 func (c *Client) serviceTicket(ctx context.Context, granting *ticket, spn string) (*ticket, error) {
@@ -160,7 +160,7 @@ func (c *Client) serviceTicket(ctx context.Context, granting *ticket, spn string
 		}
 		realm, by = got[1], t
 	}
-	return nil, fmt.Errorf("the KDCs refer from realm to realm without an end")
+	return nil, fmt.Errorf("the KDCs refer from realm to realm endlessly")
 }
 
 // exchange gets a ticket with another one (RFC 4120 section 3.3).

@@ -67,9 +67,9 @@ includedir /etc/krb5.conf.d/
 	for text, want := range map[string]string{
 		"[realms]\nA = {\nkdc = https://proxy/\n}": "line 3: kdc = https://proxy/: a KDC behind an HTTP proxy is not supported: write its host and port",
 		"[realms]\nA = {\nkdc = a b\n}":            `line 3: "a b" is not the address of a KDC: write a host, with :port if it is not 88, such as kdc.example.com`,
-		"[realms]\nA = {\n":                        "line 2: a { is never closed: write the } that is missing",
-		"}":                                        "line 1: a } without {: remove it",
-		"[realms":                                  `line 1: "[realms" is not a section: write [realms], after the } of what is before it`,
+		"[realms]\nA = {\n":                        "line 2: a { is never closed: write the missing }",
+		"}":                                        "line 1: a } closes no {: remove it",
+		"[realms":                                  `line 1: "[realms" is not a section: write one such as [realms], after the } of the section before`,
 		"\nwhat":                                   `line 2: "what" is not a line of a krb5.conf: write name = value`,
 	} {
 		if _, err := ParseConf([]byte(text)); err == nil || err.Error() != want {

@@ -28,7 +28,7 @@ var ErrUnreachable = errors.New("no KDC answers")
 func (c *Client) ask(ctx context.Context, realm string, message []byte) ([]byte, error) {
 	kdcs := c.settings.Realms.KDCs[realm]
 	if len(kdcs) == 0 {
-		return nil, fmt.Errorf("no KDC of the realm %s is known: name it in kdc or in the krb5.conf (realms are written in capitals as a rule)", realm)
+		return nil, fmt.Errorf("no KDC of the realm %s is known: name one in kdc or in the krb5.conf (realm names are usually in capitals)", realm)
 	}
 	failed := make([]string, 0, len(kdcs))
 	for _, address := range kdcs {
@@ -45,13 +45,13 @@ func (c *Client) ask(ctx context.Context, realm string, message []byte) ([]byte,
 		}
 		failed = append(failed, address+": "+reason(err))
 	}
-	return nil, fmt.Errorf("%w for the realm %s (%s): check that this machine reaches TCP port 88 there", ErrUnreachable, realm, strings.Join(failed, "; "))
+	return nil, fmt.Errorf("%w for the realm %s (%s): check that this machine can reach TCP port 88 there", ErrUnreachable, realm, strings.Join(failed, "; "))
 }
 
 // reason returns a network error without its address, which the message names already.
 func reason(err error) string {
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return fmt.Sprintf("no answer within %s", kdcTime)
+		return fmt.Sprintf("no response within %s", kdcTime)
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
@@ -93,7 +93,7 @@ func (c *Client) exchangeOver(ctx context.Context, address string, message []byt
 	}
 	size := binary.BigEndian.Uint32(head[:])
 	if size == 0 || size > maxAnswer {
-		return nil, fmt.Errorf("what it sends is not an answer of a KDC")
+		return nil, fmt.Errorf("its response is not that of a KDC")
 	}
 	answer := make([]byte, size)
 	if _, err := io.ReadFull(conn, answer); err != nil {
@@ -105,7 +105,7 @@ func (c *Client) exchangeOver(ctx context.Context, address string, message []byt
 // silent explains the end of a connection.
 func silent(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it closed the connection without an answer")
+		return errors.New("it closed the connection without a response")
 	}
 	return err
 }

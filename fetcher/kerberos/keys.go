@@ -41,7 +41,7 @@ func ParseKeytab(content []byte) (*Keytab, error) {
 		err = decode(func() error { return k.Unmarshal(content) })
 	}
 	if err != nil || len(k.Entries) == 0 {
-		return nil, errors.New("it is not a keytab, or an empty one: make it with kadmin ktadd, ktutil or ktpass")
+		return nil, errors.New("it is not a keytab, or is empty: create it with kadmin ktadd, ktutil or ktpass")
 	}
 	return &Keytab{k}, nil
 }
@@ -96,11 +96,11 @@ func cached(content []byte) (name types.PrincipalName, realm string, t *ticket, 
 	})
 	switch {
 	case err != nil:
-		return name, realm, nil, errors.New("it is not a credential cache file: make it with kinit -c FILE:path")
+		return name, realm, nil, errors.New("it is not a credential cache file: create it with kinit -c FILE:path")
 	case t.end.IsZero():
-		return name, realm, nil, fmt.Errorf("it holds no ticket-granting ticket of %s: run kinit", realm)
+		return name, realm, nil, fmt.Errorf("it contains no ticket-granting ticket of %s: run kinit", realm)
 	case !time.Now().Before(t.end):
-		return name, realm, nil, fmt.Errorf("its ticket is over since %s: run kinit, or let k5start renew it", clock.Stamp(t.end))
+		return name, realm, nil, fmt.Errorf("its ticket expired at %s: run kinit, or let k5start renew it", clock.Stamp(t.end))
 	}
 	return name, realm, t, nil
 }
@@ -190,7 +190,7 @@ func keyInfo(hints types.PADataSequence, have func(int32) bool) (cipher int32, e
 			}
 			for _, i := range all {
 				if len(i.S2KParams) == 4 && binary.BigEndian.Uint32(i.S2KParams)-1 >= maxIterations {
-					return errors.New("the KDC asks for too many iterations of the password's key")
+					return errors.New("the KDC requires too many iterations to derive the key from the password")
 				}
 				if cipher == 0 && have(i.EType) {
 					cipher = i.EType

@@ -69,7 +69,7 @@ func ParseConf(text []byte) (Realms, error) {
 		}
 	}
 	if c.depth > 0 {
-		return Realms{}, fmt.Errorf("line %d: a { is never closed: write the } that is missing", number)
+		return Realms{}, fmt.Errorf("line %d: a { is never closed: write the missing }", number)
 	}
 	return c.realms, nil
 }
@@ -81,12 +81,12 @@ func (c *conf) line(line string) error {
 	case line[0] == '[':
 		section, _, closed := strings.Cut(line[1:], "]")
 		if !closed || c.depth > 0 {
-			return fmt.Errorf("%q is not a section: write [realms], after the } of what is before it", brief(line))
+			return fmt.Errorf("%q is not a section: write one such as [realms], after the } of the section before", brief(line))
 		}
 		c.section, c.realm = strings.TrimSpace(section), ""
 	case line[0] == '}':
 		if c.depth == 0 {
-			return fmt.Errorf("a } without {: remove it")
+			return fmt.Errorf("a } closes no {: remove it")
 		}
 		if c.depth--; c.depth == 0 {
 			c.realm = ""

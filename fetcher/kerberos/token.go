@@ -31,15 +31,15 @@ func (t *Ticket) String() string { return "ticket for " + t.spn }
 // GoString returns String for %#v.
 func (t *Ticket) GoString() string { return t.String() }
 
-// Proof is what a server's response to a token is verified with.
+// Proof verifies a server's response to a token.
 type Proof struct {
 	proof types.Authenticator
 	key   types.EncryptionKey
 	spn   string
 }
 
-// Token makes the token of one request. Each is used once, because servers reject a second use as a replay. It requires
-// the server to prove its identity, too.
+// Token creates the token for one request. Each is used once, because servers reject a second use as a replay. It also
+// requires the server to prove its identity.
 func (t *Ticket) Token() ([]byte, *Proof, error) {
 	proof, err := types.NewAuthenticator(t.realm, t.name)
 	if err != nil {
@@ -113,7 +113,7 @@ func mechanismToken(token []byte) (kind string, inner []byte, err error) {
 		}
 		if token = a.Token; len(token) == 0 {
 			if a.State == stateReject {
-				return "", nil, errors.New("it refuses the ticket")
+				return "", nil, errors.New("it rejects the ticket")
 			}
 			return "", nil, nil
 		}
@@ -136,7 +136,7 @@ const maxToken = 16 << 10
 // response proves nothing, and is not an error.
 func (p *Proof) Verify(token []byte) (proved bool, err error) {
 	if len(token) > maxToken {
-		return false, fmt.Errorf("the server's Negotiate token has %d bytes, and may have %d", len(token), maxToken)
+		return false, fmt.Errorf("the server's Negotiate token has %d bytes, more than %d", len(token), maxToken)
 	}
 	kind, inner, err := mechanismToken(token)
 	switch {
@@ -147,7 +147,7 @@ func (p *Proof) Verify(token []byte) (proved bool, err error) {
 	case kind == krbError:
 		return false, p.refusal(inner)
 	case kind != apReply:
-		return false, errors.New("the server answers the ticket with something that is not a Kerberos response")
+		return false, errors.New("the server does not respond to the ticket with a Kerberos message")
 	}
 	var part messages.EncAPRepPart
 	err = decode(func() error {
@@ -177,13 +177,13 @@ func Accepts(token []byte) bool {
 func (p *Proof) refusal(inner []byte) error {
 	var e messages.KRBError
 	if decode(func() error { return e.Unmarshal(inner) }) != nil {
-		return errors.New("the server's error of Kerberos is malformed")
+		return errors.New("the server's Kerberos error is malformed")
 	}
 	switch e.ErrorCode {
 	case errorcode.KRB_AP_ERR_SKEW:
-		return errors.New("the clocks of this machine and of the server are more than 5m apart: set both by NTP")
+		return errors.New("the clocks of this machine and of the server differ by more than 5m: synchronize both with NTP")
 	case errorcode.KRB_AP_ERR_MODIFIED, errorcode.KRB_AP_ERR_BAD_INTEGRITY, errorcode.KRB_AP_ERR_BADKEYVER, errorcode.KRB_AP_ERR_NOKEY, errorcode.KRB_AP_ERR_NOT_US:
-		return fmt.Errorf("the server cannot read the ticket for %s: its keytab lacks that service or is old, or another account has the service", p.spn)
+		return fmt.Errorf("the server cannot read the ticket for %s: its keytab is old or lacks that service, or the service belongs to another account", p.spn)
 	}
-	return fmt.Errorf("the server refuses the ticket for %s: %s", p.spn, printable(errorcode.Lookup(e.ErrorCode)))
+	return fmt.Errorf("the server rejects the ticket for %s: %s", p.spn, printable(errorcode.Lookup(e.ErrorCode)))
 }

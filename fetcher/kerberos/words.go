@@ -41,9 +41,9 @@ func (c *Client) words(err error, at *atService) string {
 	_, isUnusable := errors.AsType[*unusable](err)
 	switch {
 	case isUnusable && at == nil && c.settings.Keytab != nil:
-		return "the KDC's answer cannot be read with the keys of the keytab: the account's password was changed after the keytab was made, or another server answers: make the keytab anew"
+		return "the keys of the keytab do not decrypt the KDC's response: the account's password was changed after the keytab was created, or another server responds: create the keytab again"
 	case isUnusable:
-		return "the KDC's answer cannot be read: wrong password, another server in its place, or clocks that are apart"
+		return "cannot decrypt the KDC's response: the password is wrong, another server responds in its place, or the clocks differ"
 	case errors.Is(err, errNoCipher):
 		return fmt.Sprintf("%s: %s", c.who(), err)
 	}
@@ -61,28 +61,28 @@ func (c *Client) who() string {
 func (c *Client) refusal(e *messages.KRBError, at *atService) string {
 	switch e.ErrorCode {
 	case errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:
-		return fmt.Sprintf("the KDC knows no %s: check name and realm", c.who())
+		return fmt.Sprintf("the KDC does not know %s: check name and realm", c.who())
 	case errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN:
 		if at != nil {
-			return fmt.Sprintf("the realm %s has no such service: register it (setspn -S, kadmin addprinc), or name another one with spn", brief(at.realm))
+			return fmt.Sprintf("the realm %s has no such service: register it (setspn -S, kadmin addprinc), or name another one in spn", brief(at.realm))
 		}
 	case errorcode.KDC_ERR_PREAUTH_FAILED, errorcode.KRB_AP_ERR_BAD_INTEGRITY:
 		if at == nil && c.settings.Keytab != nil {
-			return fmt.Sprintf("the KDC refuses the keytab's key of %s: its password was changed since, make the keytab anew", c.who())
+			return fmt.Sprintf("the KDC rejects the keytab's key of %s: its password was changed since; create the keytab again", c.who())
 		} else if at == nil {
-			return fmt.Sprintf("the KDC refuses the password of %s", c.who())
+			return fmt.Sprintf("the KDC rejects the password of %s", c.who())
 		}
 	case errorcode.KRB_AP_ERR_SKEW:
 		apart := time.Since(e.STime).Round(time.Second)
-		return fmt.Sprintf("the clocks of this machine and of the KDC are %s apart, and may be 5m: set both by NTP", apart.Abs())
+		return fmt.Sprintf("the clocks of this machine and of the KDC differ by %s, more than 5m: synchronize both with NTP", apart.Abs())
 	case errorcode.KDC_ERR_KEY_EXPIRED:
 		return fmt.Sprintf("the password of %s has expired: set a new one", c.who())
 	case errorcode.KDC_ERR_CLIENT_REVOKED:
 		return fmt.Sprintf("the account %s is locked or disabled", c.who())
 	case errorcode.KDC_ERR_ETYPE_NOSUPP:
-		return fmt.Sprintf("the KDC supports none of the types of encryption that %s has keys for: let the account have AES keys", c.who())
+		return fmt.Sprintf("the KDC supports no encryption type for which %s has keys: give the account AES keys", c.who())
 	case errorcode.KDC_ERR_WRONG_REALM:
-		return fmt.Sprintf("the KDC is not one of the realm of %s: check the realm", c.who())
+		return fmt.Sprintf("the KDC does not belong to the realm of %s: check the realm", c.who())
 	}
 	words := "the KDC refuses: " + errorcode.Lookup(e.ErrorCode)
 	if e.EText != "" {

@@ -1,7 +1,7 @@
 // Package permit is the right of a process to make requests to sites and targets. A process that runs alone always has
-// it, and calls nothing here. A process that shares its work with others has it while no other can have taken its
-// place: see Right, whose mutex guards how long it holds; the goroutine that beats, Watch and the callers of May and
-// Acting take it. The package starts no goroutine.
+// it and does not use this package. A process that shares its work with others has it as long as no other can have
+// taken its place: see Right, whose mutex guards its expiry; the goroutine that sends heartbeats, Watch and the callers
+// of May and Acting take it. The package starts no goroutine.
 package permit
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // ErrEnded reports that a request was not made, or was cut, because this process may not make requests at the moment.
 // It does not concern the server.
-var ErrEnded = errors.New("this process may not ask sites and indexers for anything now")
+var ErrEnded = errors.New("this process must not send requests to sites and indexers now")
 
 // Permit grants requests. Its methods may be called concurrently.
 type Permit interface {
@@ -73,8 +73,8 @@ func Check(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrEnded, context.Cause(ctx))
 }
 
-// Ended reports whether err means only that the permit over a context ended, while outer, the context that it was made
-// from, goes on: repeat the work, it has not failed.
+// Ended reports whether err means only that the permit over a context ended, while outer, its parent, is still active:
+// repeat the work, it has not failed.
 func Ended(outer, under context.Context, err error) bool {
 	return outer.Err() == nil && under.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, ErrEnded))
 }

@@ -11,12 +11,12 @@ import (
 // Acting take it.
 
 // ErrPaused is the cause of contexts that end because no beat was confirmed in time. The next confirmed beat restores
-// the right, unless Lose has ended it.
-var ErrPaused = errors.New("no sign of life was confirmed in time")
+// the right, unless Revoke has ended it.
+var ErrPaused = errors.New("no heartbeat was confirmed in time")
 
-// Lasts is how long a process may act after it sent a beat that was confirmed. Another process may take its place only
-// after it saw no new beat for TakenAfter, counted from the end of the read that saw the last one. A beat is sent
-// before it is stored, and stored before that read ends, so the right is over at least TakenAfter - Lasts before
+// Lasts is the time for which a process may act after it sent a beat that was confirmed. Another process may take its
+// place only after it saw no new beat for TakenAfter, counted from the end of the read that saw the last one. A beat is
+// sent before it is stored, and stored before that read ends, so the right is over at least TakenAfter - Lasts before
 // another process acts, as long as no two clocks differ in speed by more than TakenAfter / Lasts.
 const (
 	Lasts      = 3500 * time.Millisecond
@@ -85,8 +85,8 @@ func (r *Right) Confirmed(sent time.Duration) {
 	r.change()
 }
 
-// Lose ends the right for good. why is the cause of the contexts that end.
-func (r *Right) Lose(why error) {
+// Revoke ends the right permanently. why becomes the cause of the contexts that end.
+func (r *Right) Revoke(why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lost == nil {

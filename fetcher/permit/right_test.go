@@ -136,8 +136,8 @@ func TestLose(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer done()
-		r.Lose(fenced)
-		r.Lose(errors.New("later"))
+		r.Revoke(fenced)
+		r.Revoke(errors.New("later"))
 		<-acting.Done()
 		r.Confirmed(clock.Now())
 		_, _, err = r.Acting(t.Context())

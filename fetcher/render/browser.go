@@ -20,7 +20,7 @@ import (
 const (
 	// startTime is the time limit for a browser's first response.
 	startTime = 2 * time.Minute
-	// endTime is how long a browser may take to end before it is killed.
+	// endTime is the time that a browser has to end before it is killed.
 	endTime = 3 * time.Second
 	// lookEvery is the interval at which a browser's memory is checked.
 	lookEvery = 250 * time.Millisecond
@@ -52,7 +52,7 @@ type browser struct {
 	pages   int
 	limit   int64
 
-	process *exec.Cmd // nil: behind a socket
+	process *exec.Cmd // nil if behind a socket
 	profile string
 	words   *tail
 	reaped  chan struct{} // closed when the process has ended
@@ -80,7 +80,7 @@ func start(ctx context.Context, s Settings, log *slog.Logger) (*browser, error) 
 		var b *browser
 		if b, err = startProcess(s, isolated); err == nil {
 			if b, err = b.greet(ctx); err == nil {
-				log.Debug("a browser was started", "program", s.Command[0], "network of its own", isolated && isolates)
+				log.Debug("started a browser", "program", s.Command[0], "network of its own", isolated && isolates)
 				return b, nil
 			}
 		}
@@ -101,8 +101,8 @@ func profiles(temporary string) string {
 	return temporary
 }
 
-// startProcess starts the program, with a profile of its own that is removed at the end. It does not pass on this
-// process's environment, which may hold secrets.
+// startProcess starts the program, with a separate profile that is removed at the end. It does not pass on this
+// process's environment, which may contain secrets.
 func startProcess(s Settings, isolated bool) (*browser, error) {
 	profile, err := os.MkdirTemp(profiles(os.TempDir()), "sextant-browser-")
 	if err != nil {
@@ -158,7 +158,7 @@ func (b *browser) greet(ctx context.Context) (*browser, error) {
 		return b, nil
 	}
 	b.end()
-	words := "it gives no answer: " + err.Error()
+	words := "it does not respond: " + err.Error()
 	if said := b.words.String(); said != "" {
 		words = said
 	}
@@ -244,9 +244,9 @@ func (b *browser) weigh() {
 // failure returns the error of a page whose browser has ended.
 func (b *browser) failure() error {
 	if b.heavy.Load() {
-		return failed(Crashed, "the page took more than %d MiB of memory", b.limit>>20)
+		return failed(Crashed, "the page used more than %d MiB of memory", b.limit>>20)
 	}
-	return failed(Crashed, "the browser has ended while it rendered the page")
+	return failed(Crashed, "the browser ended while it rendered the page")
 }
 
 // removeAll retries: a killed process may still write for a moment.

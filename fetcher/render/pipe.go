@@ -33,7 +33,7 @@ type pipe struct {
 	in, out io.ReadWriteCloser
 	on      func(*message) // handles events, in the goroutine that reads; must not block
 	work    sync.WaitGroup
-	ended   chan struct{} // closed when nothing more can be read
+	ended   chan struct{} // closed when reading has ended
 
 	mu      sync.Mutex
 	room    sync.Cond // of mu: there is something to write, or the pipe is closed
@@ -95,7 +95,7 @@ func (p *pipe) read() {
 	}
 }
 
-var errTooLong = errors.New("a message of the browser is too long")
+var errTooLong = errors.New("a message from the browser is too long")
 
 // readMessage reads up to a zero byte, which it drops.
 func readMessage(r *bufio.Reader) ([]byte, error) {
@@ -162,7 +162,7 @@ func (p *pipe) enqueue(session, method string, params any, reply chan *message) 
 }
 
 // errGone is the error after the end of a browser.
-var errGone = errors.New("the browser has ended")
+var errGone = errors.New("the browser ended")
 
 // call makes a call and waits for its response, which is stored in out unless that is nil.
 func (p *pipe) call(ctx context.Context, session, method string, params, out any) error {

@@ -12,11 +12,11 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/processes"
 )
 
-// isolates is set if browsers can have a network of their own.
+// isolates is set if browsers can run in a separate network.
 const isolates = true
 
-// attributes keep a terminal's signals from the browser. isolated gives it a network of its own without any connection;
-// for that a user other than root also needs a user namespace.
+// attributes keep a terminal's signals from the browser. isolated puts it into a separate network without any
+// connection; for that a user other than root also needs a user namespace.
 func attributes(isolated bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: 0}
 	if !isolated {
@@ -60,8 +60,8 @@ func treeMemory(pid int) (n int64) {
 	return n
 }
 
-// treeDelays is for how long the main threads of a process and its descendants, on which their scripts run, have waited
-// for a processor: the second number of the kernel's schedstat, in nanoseconds.
+// treeDelays returns the time that the main threads of a process and its descendants, on which their scripts run, have
+// waited for a processor: the second number of the kernel's schedstat, in nanoseconds.
 func treeDelays(pid int) map[int]time.Duration {
 	all := map[int]time.Duration{}
 	for _, p := range append(processes.Descendants(pid), pid) {

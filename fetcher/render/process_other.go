@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// isolates is set if browsers can have a network of their own.
+// isolates is set if browsers can run in a separate network.
 const isolates = false
 
 func attributes(bool) *syscall.SysProcAttr { return nil }

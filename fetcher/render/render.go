@@ -1,10 +1,10 @@
-// Package render renders pages that are filled only by their scripts, with a browser: headless Chromium, in processes
-// of its own that have no network.
+// Package render renders pages that are filled only by their scripts, with a browser: headless Chromium, in separate
+// processes without a network.
 //
 // A browser is controlled over the DevTools protocol on a pipe, never on a port. Every request of a page is paused,
 // made by the function that came with the page, and fulfilled. Requests that escape the pause reach a proxy and names
-// that do not exist, and, if the kernel allows it, a network of their own without any connection. The main response
-// also comes from the caller: the browser itself requests nothing.
+// that do not exist, and, if the kernel allows it, a separate network without any connection. The main response also
+// comes from the caller: the browser itself makes no requests.
 //
 // A Renderer owns its browsers, one for each page at a time. Renderer.Run starts them on demand, ends them by age, by
 // memory, and after each failure, and has ended all when it returns. Each browser has a goroutine that reads its pipe
@@ -29,7 +29,7 @@ import (
 // Settings configures a Renderer. Zero fields have the documented defaults.
 type Settings struct {
 	// Command starts a browser: the absolute path of the program, and further arguments. A single word that begins with
-	// "unix:" is the path of a socket on which each connection is a browser of its own. Empty: DefaultCommand.
+	// "unix:" is the path of a socket on which each connection is a separate browser. Empty means DefaultCommand.
 	Command []string
 	// Pages is the number of pages that are rendered at once, each in its own browser: 1.
 	Pages int
@@ -54,7 +54,7 @@ const (
 	// pagesPerBrowser and browserAge bound the use of one browser; the next one begins with clean memory.
 	pagesPerBrowser = 200
 	browserAge      = time.Hour
-	// idleTime is how long a browser is kept without pages.
+	// idleTime is the time for which an idle browser is kept.
 	idleTime = 2 * time.Minute
 )
 
@@ -87,7 +87,7 @@ type Page struct {
 	Body   []byte
 	// Selector selects an element to wait for. Empty: After.
 	Selector string
-	// After is how long to wait once the page is loaded. 0: until it makes no more requests.
+	// After is the time to wait once the page is loaded; 0 means until it makes no more requests.
 	After time.Duration
 	// Partition divides the cached responses: a page gets only those that pages of its origin with the same Partition
 	// requested. It separates access rights, such as those of pages behind a log-in.
@@ -98,7 +98,7 @@ type Page struct {
 }
 
 // ErrRefused is the error of a request that must not be made.
-var ErrRefused = errors.New("the request may not be made")
+var ErrRefused = errors.New("the request is not allowed")
 
 // Request is a request of a page.
 type Request struct {
@@ -134,7 +134,7 @@ type Rendered struct {
 type Counts struct {
 	Requests int  `json:"requests"` // made
 	Cached   int  `json:"cached"`   // served from the cache
-	Refused  int  `json:"refused"`  // not made: images and the like, other methods, those beyond the limit
+	Refused  int  `json:"refused"`  // not made: images and similar, other methods, those beyond the limit
 	Failed   int  `json:"failed"`   // no response, or an error
 	TooMany  bool `json:"too_many"` // some were refused because there were too many
 	Restless bool `json:"restless"` // it was still active when its time was over

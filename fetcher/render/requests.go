@@ -106,7 +106,7 @@ func (t *tab) navigates(session string, p *pausedRequest) {
 	t.fulfil(session, p, Answer{Status: http.StatusNoContent})
 }
 
-// wanted reports whether a request is to be made. Only the addresses posts get POST.
+// wanted reports whether a request must be made. Only the addresses in posts get POST.
 func (p *pausedRequest) wanted(posts []string) bool {
 	switch address, _, _ := strings.Cut(p.Request.URL, "?"); p.Request.Method {
 	case http.MethodGet, http.MethodHead:

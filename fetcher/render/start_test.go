@@ -37,7 +37,7 @@ func TestNoBrowser(t *testing.T) {
 		"missing":      {[]string{filepath.Join(dir, "none")}, `no such file or directory: write its path as <Browser command="..."/>`},
 		"no socket":    {[]string{"unix:" + filepath.Join(dir, "none")}, "there is no browser: dial unix"},
 		"ends":         {script("ends", `echo "secret: [$TEST_SECRET]" >&2; exit 1`), "the browser does not start: secret: []"},
-		"says nothing": {script("silent", "exit 0"), "the browser does not start: it gives no answer"},
+		"says nothing": {script("silent", "exit 0"), "the browser does not start: it does not respond"},
 		"needs a sandbox": {
 			script("root", `echo "[1:2:ERROR:x.cc:103] Running as root without --no-sandbox is not supported." >&2; exit 1`),
 			"Running as root without --no-sandbox is not supported.: Chromium's sandbox does not work for this user",

@@ -10,13 +10,13 @@ import (
 // Status describes the state of a Renderer.
 type Status struct {
 	Program   string `json:"program"`           // its path, or unix: and the path of the socket
-	Version   string `json:"version,omitempty"` // of the last one started, such as HeadlessChrome/156.0.8078.79
+	Version   string `json:"version,omitempty"` // of the last browser, such as HeadlessChrome/156.0.8078.79
 	Limit     int    `json:"limit"`             // browsers at once
 	Running   int    `json:"running"`           // browsers
 	Rendering int    `json:"rendering"`         // pages with a browser, or with one that is starting
 	Waiting   int    `json:"waiting"`           // pages without a free browser
 	Started   int64  `json:"started"`           // browsers, since the process started
-	// Trouble is why the last start of a browser failed, which was at Since; "" if it succeeded.
+	// Trouble is the reason why the last start of a browser, at Since, failed; "" if it succeeded.
 	Trouble string     `json:"trouble,omitempty"`
 	Since   *time.Time `json:"since,omitempty"`
 }

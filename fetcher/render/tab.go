@@ -13,8 +13,8 @@ import (
 // tab.mu guards the state of a page, shared by the pipe's reader, the goroutines of its requests and the one that
 // renders it.
 
-// prepare makes shadow trees readable that a page's scripts close, and removes service workers, which never start here:
-// a page without them does not wait for one.
+// prepare opens the shadow trees that a page's scripts close, and removes the service worker API, because service
+// workers never start here and a page could wait for one.
 const prepare = `(() => { delete Navigator.prototype.serviceWorker; const attach = Element.prototype.attachShadow;
 Element.prototype.attachShadow = function (init) { return attach.call(this, {...init, mode: 'open'}); }; })();`
 
@@ -39,7 +39,8 @@ type tab struct {
 	began     time.Time
 	timeout   time.Duration
 	end       time.Time // of the page's time, as last computed
-	// delays returns how long each process of the browser has waited for a processor; before is its value at the start.
+	// delays returns the time that each process of the browser has waited for a processor; before is its value at the
+	// start.
 	delays func() map[int]time.Duration
 	before map[int]time.Duration
 
@@ -50,7 +51,7 @@ type tab struct {
 	ready    bool // attached
 	answers  bool // the main request was fulfilled
 	loaded   bool
-	closed   bool // no more requests are made
+	closed   bool // set once no more requests are made
 	flying   int  // requests in flight
 	restAt   time.Time
 	counts   Counts
@@ -89,8 +90,8 @@ func (t *tab) render(ctx context.Context, timeout time.Duration) (out Rendered, 
 }
 
 var (
-	errSlow        = &Error{TimedOut, "the page gives no answer: its scripts do not pause, or the machine is too busy"}
-	errPageCrashed = &Error{Crashed, "the page crashed: it took too much memory, or met a fault of the browser"}
+	errSlow        = &Error{TimedOut, "the page does not respond: its scripts do not pause, or the machine is too busy"}
+	errPageCrashed = &Error{Crashed, "the page crashed: it used too much memory, or hit a bug in the browser"}
 )
 
 // explained adds the kind to an error.
@@ -101,7 +102,7 @@ func (t *tab) explained(err error) error {
 	if t.browser.lost() {
 		return t.browser.failure()
 	}
-	return failed(Crashed, "the page cannot be rendered: %v", err)
+	return failed(Crashed, "rendering the page: %v", err)
 }
 
 // open creates the tab and navigates it to the page's URL.

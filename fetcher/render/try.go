@@ -20,7 +20,7 @@ const (
 )
 
 // Try renders a built-in page whose script it serves itself, and returns the version of the browser, which is kept for
-// the pages that follow. The error is an *Error, or that of ctx.
+// later pages. The error is an *Error, or that of ctx.
 func (r *Renderer) Try(ctx context.Context) (version string, err error) {
 	page := Page{
 		URL: tryURL, Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: []byte(tryPage), Selector: "#done",
@@ -33,7 +33,7 @@ func (r *Renderer) Try(ctx context.Context) (version string, err error) {
 	case err != nil:
 		return "", err
 	case !bytes.Contains(out.HTML, []byte(tryMade)):
-		return "", failed(Crashed, "the browser starts, and does not render what it should: %.300q", out.HTML)
+		return "", failed(Crashed, "the browser starts, but does not render the test page correctly: %.300q", out.HTML)
 	}
 	return r.Status().Version, nil
 }

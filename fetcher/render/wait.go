@@ -10,7 +10,7 @@ import (
 // The goroutine of a page waits here. One more ends the page when it takes too long.
 
 const (
-	// quiet is how long no request may be in flight for a page to be at rest.
+	// quiet is the time without a request in flight after which a page is at rest.
 	quiet = 500 * time.Millisecond
 	// lookAgain is the interval at which an awaited element is looked for.
 	lookAgain = 100 * time.Millisecond
@@ -61,7 +61,7 @@ func (t *tab) wait(ctx context.Context) error {
 	return nil
 }
 
-// holds calls what under the lock.
+// holds calls what while it holds the lock.
 func (t *tab) holds(what func() bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +87,7 @@ func (t *tab) waitForElement(ctx context.Context) error {
 		var is bool
 		err := t.evaluate(ctx, "document.querySelector("+string(wanted)+") !== null", &is)
 		if wrong := (*scriptError)(nil); errors.As(err, &wrong) {
-			return failed(TimedOut, "the selector %s is wrong: %v", wanted, err)
+			return failed(TimedOut, "the selector %s is invalid: %v", wanted, err)
 		}
 		switch {
 		case err == nil && is:
@@ -97,7 +97,7 @@ func (t *tab) waitForElement(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case t.isOver():
-			return failed(TimedOut, "the page has no element %s when its time is over", wanted)
+			return failed(TimedOut, "the element %s did not appear in time", wanted)
 		}
 		if err := t.until(ctx, time.Now().Add(lookAgain), func() bool { return false }); err != nil {
 			return err

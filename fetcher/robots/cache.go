@@ -34,7 +34,7 @@ type Settings struct {
 	Origins    int           // parsed copies in memory; 10,000
 	Bytes      int           // their estimated memory; 64 MiB
 	MaxDelay   time.Duration // the longest Crawl-delay that is obeyed; 60 s
-	// Original parses every copy like ParseOriginal, also those of a Memory.
+	// Original parses every copy with ParseOriginal, including those of a Memory.
 	Original bool
 	// Agent is the product token whose rules determine Verdict.Changed; empty: the rules for all agents.
 	Agent string
@@ -82,18 +82,18 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Verdict is whether a URL may be fetched.
+// Verdict is the decision whether a URL may be fetched.
 type Verdict struct {
 	State State
 	// URL is the URL to fetch for NeedsFetch: robots.txt, or the target of its redirect, possibly on another host.
 	URL weburl.URL
-	// Until is when to try again after Unreachable.
+	// Until is the time to try again after Unreachable.
 	Until time.Time
 	// CrawlDelay is the delay in the copy at hand, at most Settings.MaxDelay; AskedDelay is the delay as written, at
 	// most a day.
 	CrawlDelay, AskedDelay time.Duration
 	// Changed, if not zero, is when a copy was fetched that may forbid what the one before it allowed: call Forbids for
-	// the stored URLs of this origin. It stays set, also over a restart, until Cache.Judged clears it.
+	// the stored URLs of this origin. It stays set, also across restarts, until Cache.Judged clears it.
 	Changed time.Time
 }
 
@@ -112,14 +112,14 @@ func (v Verdict) Request() fetcher.Request {
 	return fetcher.Request{URL: v.URL, MaxBodyBytes: MaxBytes}
 }
 
-// Cache stores robots.txt by origin: the last used ones parsed, all in a Memory. It is safe for concurrent use.
+// Cache stores robots.txt by origin: recently used ones parsed, all in a Memory. It is safe for concurrent use.
 type Cache struct {
 	memory   Memory
 	settings Settings
 
 	mu      sync.Mutex
 	entries map[string]*list.Element // of *entry, by origin
-	used    *list.List               // last used first
+	used    *list.List               // most recently used first
 	bytes   int                      // memory of the entries
 }
 
@@ -177,7 +177,7 @@ func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdic
 	return v, err
 }
 
-// Rules returns the present copy of u's robots.txt, however old; nil if there is none.
+// Rules returns the current copy of u's robots.txt, regardless of its age; nil if there is none.
 func (c *Cache) Rules(ctx context.Context, u weburl.URL) (*Rules, error) {
 	k, _, err := c.load(ctx, u.Origin())
 	return k.rules, err
@@ -252,7 +252,7 @@ func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response
 	return c.save(ctx, origin, k)
 }
 
-// readRules returns nil if resp says nothing about rules.
+// readRules returns nil if resp does not determine rules.
 func (c *Cache) readRules(resp *fetcher.Response) *Rules {
 	switch {
 	case resp == nil:
@@ -285,7 +285,7 @@ func robotsURL(u weburl.URL) (weburl.URL, error) {
 	return r, nil
 }
 
-// succeed stores a new copy. The first one is not a change, since nothing was allowed before.
+// succeed stores a new copy. The first copy is not a change, since no URL was allowed before.
 func (e *entry) succeed(rules *Rules, agent string) {
 	old := e.known
 	e.known = known{rules: rules, fetched: time.Now(), changed: old.changed}

@@ -1,5 +1,5 @@
-// Package robots reads, keeps and asks robots.txt (RFC 9309), with the semantics
-// of Google's open parser (github.com/google/robotstxt).
+// Package robots parses, stores and applies robots.txt (RFC 9309), with the semantics of Google's open parser
+// (github.com/google/robotstxt).
 //
 // The crawler's loop for a URL u is:
 //
@@ -15,9 +15,9 @@
 //		err = cache.Judged(ctx, u, v.Changed)
 //	}
 //
-// Where robots.txt is ignored, the loop goes on with v.WithoutRules(): the file is
-// fetched, its Crawl-delay and Sitemap lines count, and nothing is forbidden.
+// If robots.txt is ignored, the loop continues with v.WithoutRules(): the file is fetched, its Crawl-delay and Sitemap
+// lines apply, and no URL is forbidden.
 //
-// A Cache owns the copies. It starts no goroutine; its one mutex is held neither over a
-// request nor over a call of Memory.
+// A Cache owns the copies. It starts no goroutine; its one mutex is held neither over a request nor over a call of
+// Memory.
 package robots

@@ -32,7 +32,7 @@ func valueName(origin string) (scheduler.ValueName, error) {
 func (c *Cache) save(ctx context.Context, origin string, k known) error {
 	for {
 		if err := c.write(ctx, origin, k); err != nil {
-			return fmt.Errorf("keep robots.txt of %s: %w", origin, err)
+			return fmt.Errorf("storing robots.txt of %s: %w", origin, err)
 		}
 		c.mu.Lock()
 		element, ok := c.entries[origin]
@@ -80,7 +80,7 @@ func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, err
 	}
 	value, err := c.memory.Value(ctx, name)
 	if err != nil {
-		return known{}, weburl.URL{}, fmt.Errorf("look up robots.txt of %s: %w", origin, err)
+		return known{}, weburl.URL{}, fmt.Errorf("reading robots.txt of %s: %w", origin, err)
 	}
 	var k known
 	var s stored
@@ -100,7 +100,7 @@ func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, err
 	return e.known, e.hop, nil
 }
 
-// entry returns origin's entry, a new one of size 0 if there is none. Its caller holds mu, and calls resize.
+// entry returns origin's entry, a new one of size 0 if there is none. The caller holds mu, and calls resize.
 func (c *Cache) entry(origin string) *entry {
 	element, ok := c.entries[origin]
 	if !ok {
@@ -110,8 +110,8 @@ func (c *Cache) entry(origin string) *entry {
 	return element.Value.(*entry)
 }
 
-// resize updates e's size and evicts the least recently used entries, but not e, if that is the last used. Its caller
-// holds mu.
+// resize updates e's size and evicts the least recently used entries, but not e if it is the most recently used one.
+// The caller holds mu.
 func (c *Cache) resize(e *entry) {
 	const perEntry = 400 // entry, list element, map slot, origin
 	size := perEntry + 2*len(e.origin)

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// MaxBytes is how much of a robots.txt is read (RFC 9309 section 2.5 requires at least as much). A line that the
-	// limit cuts is ignored.
+	// MaxBytes is the maximum number of bytes read from a robots.txt (RFC 9309 section 2.5 requires at least as many). A
+	// line that the limit cuts is ignored.
 	MaxBytes = 500 << 10
-	// maxLine is how much of a line is read, as in Google's parser.
+	// maxLine is the maximum number of bytes read from a line, as in Google's parser.
 	maxLine = 2083 * 8
 	// maxCrawlDelay is the longest delay that is obeyed.
 	maxCrawlDelay = 24 * time.Hour
@@ -140,7 +140,7 @@ func directive(line string) (key, value string, ok bool) {
 type parser struct {
 	rules   *Rules
 	current int  // group that rules belong to, -1 before the first
-	closed  bool // it has a rule, so the next user agent begins another
+	closed  bool // it has a rule, so the next user agent begins a new group
 	// named are the agents that a Crawl-delay applies to; after a delay or a rule, the next user agent begins a new
 	// list.
 	named     []string

@@ -5,7 +5,7 @@ import "strings"
 // pattern is a rule's path, split once, because most rules differ from a target in their first piece. It is comparable.
 type pattern struct {
 	head     string // up to the first '*'
-	tail     string // what follows that
+	tail     string // the pieces after it
 	wild     bool   // there is a '*'
 	anchored bool   // a '$' at the end, cut off
 }
@@ -19,9 +19,9 @@ func newPattern(text string) pattern {
 
 func (p *pattern) length() int { return len(p.head) + len(p.tail) }
 
-// matches reports whether p matches target from its beginning. A '*' stands for anything, a '$' at the end for the end
-// (RFC 9309 section 2.2.3). Matching each piece at its first occurrence is correct, as only '*' is between them, and
-// takes time in proportion to the sum of the lengths, not their product.
+// matches reports whether p matches target from its beginning. A '*' matches any characters, a '$' at the end matches
+// the end (RFC 9309 section 2.2.3). Matching each piece at its first occurrence is correct, because only '*' is between
+// them, and takes time proportional to the sum of the lengths, not their product.
 func (p *pattern) matches(target string) bool {
 	if len(target) < len(p.head) || target[:len(p.head)] != p.head {
 		return false

@@ -130,8 +130,8 @@ func (r *Rules) delayed(agents []string, d time.Duration) {
 // Sitemaps returns the values of the Sitemap lines, as written.
 func (r *Rules) Sitemaps() []string { return slices.Clone(r.sitemaps) }
 
-// stricter reports whether r may forbid agent what old allowed: whether it has a Disallow more or an Allow less. It
-// does not check whether a longer rule overrides that.
+// stricter reports whether r may forbid agent what old allowed: whether it has an additional Disallow or lacks an
+// Allow. It does not check whether a longer rule overrides that.
 func (r *Rules) stricter(agent string, old *Rules) bool {
 	before := old.patternsOf(agent)
 	after := r.patternsOf(agent)

@@ -16,7 +16,7 @@ import (
 // The lock of Access guards tokens and certificate. Requests take it to read for a moment;
 // Reload takes it once the files are read.
 
-// Role is what a caller may do. Each role includes those below it.
+// Role defines what a caller may do. Each role includes those below it.
 type Role uint8
 
 // The roles, lowest first.
@@ -61,7 +61,8 @@ type AccessSettings struct {
 	ReaderMayLack bool
 	// Certificate and Key are PEM files; both empty for plain HTTP.
 	Certificate, Key string
-	// Beyond is set if the service listens beyond loopback: then only its health is shown without a token.
+	// Beyond is set if the service listens on an address other than loopback: then only its health is shown without a
+	// token.
 	Beyond bool
 }
 
@@ -100,7 +101,7 @@ func (a *Access) Reload() error {
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return &TokenError{f.path, "there is no such file to hold the " + f.role.String() + "'s token: write one there, as openssl rand -hex 32 makes it, with mode 0600"}
+			return &TokenError{f.path, "the file of the " + f.role.String() + "'s token does not exist: create it with mode 0600, for example with openssl rand -hex 32"}
 		}
 		if err != nil {
 			return fmt.Errorf("the %s's token: %w", f.role, err)
@@ -108,7 +109,7 @@ func (a *Access) Reload() error {
 		tokens = append(tokens, t)
 	}
 	if len(tokens) == 2 && tokens[0].sum == tokens[1].sum {
-		return &TokenError{a.settings.ReaderToken, "it holds the operator's token: readers would be operators; write another into it"}
+		return &TokenError{a.settings.ReaderToken, "it contains the operator's token, so readers would be operators: write another token to it"}
 	}
 	var certificate *tls.Certificate
 	if a.settings.Certificate != "" {

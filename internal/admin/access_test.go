@@ -42,7 +42,7 @@ func TestRoles(t *testing.T) {
 			}
 		}
 	}
-	if _, body := d.do(t, d.request(t, "GET", "/api/v1/urls", "", "")); !strings.Contains(body, "needs a reader's or the operator's token") {
+	if _, body := d.do(t, d.request(t, "GET", "/api/v1/urls", "", "")); !strings.Contains(body, "requires a reader's or the operator's token") {
 		t.Errorf("no token: %s", body)
 	}
 	answer, body := d.do(t, d.request(t, "POST", "/api/v1/pause", d.reader, ""))
@@ -299,7 +299,7 @@ func TestTokenFiles(t *testing.T) {
 			t.Errorf("%.10q with mode %o: %v", tt.text, tt.mode, err)
 		}
 	}
-	if _, err := NewAccess(AccessSettings{OperatorToken: filepath.Join(t.TempDir(), "none")}); err == nil || !strings.Contains(err.Error(), "to hold the operator's token: write one there") {
+	if _, err := NewAccess(AccessSettings{OperatorToken: filepath.Join(t.TempDir(), "none")}); err == nil || !strings.Contains(err.Error(), "the file of the operator's token does not exist: create it") {
 		t.Errorf("a token file that is not there: %v", err)
 	}
 	if _, err := NewAccess(AccessSettings{OperatorToken: t.TempDir()}); err == nil {

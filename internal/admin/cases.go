@@ -17,7 +17,7 @@ import (
 //	http://www.example.com/logo.gif    ignore by=rules line=12
 //	http://intra.example.com/          crawl crawler=intranet
 //
-// Text after " #" is a comment, values with spaces stand in double quotes.
+// Text after " #" is a comment; values with spaces are in double quotes.
 type TestCase struct {
 	file string
 	line int
@@ -60,7 +60,7 @@ func ParseCases(name, text string) (cases []TestCase, errs []error) {
 	i := -1
 	for line := range strings.SplitSeq(text, "\n") {
 		if i++; len(errs) >= mostCaseErrors {
-			return cases, append(errs, fmt.Errorf("%s:%d: what follows was not read, after so many errors", name, i+1))
+			return cases, append(errs, fmt.Errorf("%s:%d: the rest was not read, after too many errors", name, i+1))
 		}
 		words, err := caseWords(strings.TrimSuffix(line, "\r"))
 		if err != nil {
@@ -72,7 +72,7 @@ func ParseCases(name, text string) (cases []TestCase, errs []error) {
 		}
 		c := TestCase{file: name, line: i + 1, url: words[0].name}
 		if len(words) == 1 {
-			errs = append(errs, fmt.Errorf("%s:%d:%d: nothing is expected of %s: write for example crawl, ignore, index, follow, fifo=redir", name, i+1, words[0].column, c.url))
+			errs = append(errs, fmt.Errorf("%s:%d:%d: %s has no expectation: write one such as crawl, ignore, index, follow, fifo=redir", name, i+1, words[0].column, c.url))
 		}
 		for _, w := range words[1:] {
 			e, err := parseExpectation(w)

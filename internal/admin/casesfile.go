@@ -87,7 +87,7 @@ func (s *Server) writeCases(c *call) (any, error) {
 	}
 	defer func() { _ = folder.Close() }()
 	if !matches(match, configTag(before)) {
-		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the test cases were changed in the meantime: read them again, and make your change in those")
+		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the test cases were changed in the meantime: read them again, and repeat your change")
 	}
 	path := filepath.Join(folder.Name(), casesName)
 	if err := atomicfile.Write(path, mode, text); err != nil {

@@ -89,7 +89,7 @@ func TestCasesBesideTheConfiguration(t *testing.T) {
 // TestManyBadCases: a text of nothing but errors is not read to its end.
 func TestManyBadCases(t *testing.T) {
 	_, errs := ParseCases("cases.txt", strings.Repeat("a\n", 1<<20))
-	if len(errs) != mostCaseErrors+1 || !strings.HasPrefix(errs[mostCaseErrors].Error(), "cases.txt:101: what follows was not read") {
+	if len(errs) != mostCaseErrors+1 || !strings.HasPrefix(errs[mostCaseErrors].Error(), "cases.txt:101: the rest was not read") {
 		t.Errorf("%d errors, the last %v", len(errs), errs[len(errs)-1])
 	}
 }

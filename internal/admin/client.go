@@ -41,13 +41,13 @@ type Client struct {
 	reader  bool // the service grants a reader's rights alone
 }
 
-// dialTimeout is how long a service may take to respond. It is long because a busy machine is slow,
-// and costs nothing without a service: the socket of a dead one refuses at once.
+// dialTimeout is the time that a service has to respond. It is long because a busy machine is slow. Without a service
+// it costs nothing, because the socket of a dead service refuses at once.
 const dialTimeout = 15 * time.Second
 
-// Dial connects to the service of a data directory. It returns nil without an error if none runs. The error is why a
-// running service cannot be used: it refuses this user, or it does not respond. crawler is the name of the Crawler to
-// use, "" if there is only one.
+// Dial connects to the service of a data directory. It returns nil without an error if none runs. The error is the
+// reason why a running service cannot be used: it refuses this user, or it does not respond. crawler is the name of the
+// Crawler to use, "" if there is only one.
 func Dial(ctx context.Context, data, crawler string) (*Client, error) {
 	return dialWithin(ctx, data, crawler, dialTimeout)
 }
@@ -168,7 +168,7 @@ func (c *Client) decode(ctx context.Context, method, path string, query url.Valu
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body) // complete, or its writer is interrupted
 	if err != nil {
-		return fmt.Errorf("the answer of %s broke off: %w", path, err)
+		return fmt.Errorf("the response of %s was cut off: %w", path, err)
 	}
 	return json.Unmarshal(text, into)
 }
@@ -188,7 +188,7 @@ func Each[T any](ctx context.Context, c *Client, path string, query url.Values, 
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("the list broke off: %w", err)
+			return fmt.Errorf("the list was cut off: %w", err)
 		}
 		if err := fn(v); err != nil {
 			return err
@@ -249,7 +249,7 @@ type urlList struct {
 	URLs []string `json:"urls"`
 }
 
-// Bounds of one request's URLs, far below what the server takes.
+// Limits of the URLs of one request, far below those of the server.
 const (
 	batchURLs  = 2000
 	batchBytes = 1 << 20

@@ -28,8 +28,7 @@ func postBatches[A any](ctx context.Context, c *Client, path string, query url.V
 // batch returns the selection with other URLs.
 func (s Selection) batch(urls []string) any { s.URLs = urls; return s }
 
-// Refresh queues the selected URLs once more. With an error the counts are those of the
-// requests before.
+// Refresh queues the selected URLs again. With an error the counts are those of the requests before.
 func (c *Client) Refresh(ctx context.Context, s Selection) (all crawl.Refreshed, err error) {
 	err = postBatches(ctx, c, "/refresh", nil, s.URLs, s.batch, func(done crawl.Refreshed) {
 		all.URLs, all.Waiting, all.Excluded = all.URLs+done.URLs, all.Waiting+done.Waiting, all.Excluded+done.Excluded
@@ -46,7 +45,7 @@ func (c *Client) CountSelected(ctx context.Context, s Selection) (all crawl.Sele
 	return all, err
 }
 
-// Remove removes the selected URLs, however many they are. Its errors are those of Refresh.
+// Remove removes the selected URLs, regardless of their number. Its errors are those of Refresh.
 func (c *Client) Remove(ctx context.Context, s Selection) (all crawl.Removed, err error) {
 	err = postBatches(ctx, c, "/remove", withYes(), s.URLs, s.batch, func(done crawl.Removed) {
 		all.URLs, all.Deletions, all.Unknown = all.URLs+done.URLs, all.Deletions+done.Deletions, all.Unknown+done.Unknown
@@ -66,7 +65,7 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	}
 	defer answer.Body.Close()
 	if _, err := io.Copy(w, answer.Body); err != nil {
-		return fmt.Errorf("the backup broke off: %w", err)
+		return fmt.Errorf("the backup was cut off: %w", err)
 	}
 	return nil
 }

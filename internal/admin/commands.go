@@ -29,7 +29,7 @@ func selecting(answer func(*call, crawl.Selection) (any, error)) func(*call) (an
 func (s *Server) refresh(c *call, selection crawl.Selection) (any, error) {
 	done, err := c.crawler.Refresh(c.r.Context(), selection)
 	c.result = []any{"urls", done.URLs, "waiting", done.Waiting, "excluded", done.Excluded}
-	return done, soFar(err, "%d URLs were queued before", done.URLs)
+	return done, soFar(err, "%d URLs were already queued", done.URLs)
 }
 
 func (s *Server) remove(c *call, selection crawl.Selection) (any, error) {
@@ -38,10 +38,10 @@ func (s *Server) remove(c *call, selection crawl.Selection) (any, error) {
 	}
 	done, err := c.crawler.Remove(c.r.Context(), selection)
 	c.result = []any{"urls", done.URLs, "deletions", done.Deletions}
-	return done, soFar(err, "%d URLs were removed before", done.URLs)
+	return done, soFar(err, "%d URLs were already removed", done.URLs)
 }
 
-// RemovedUnasked is how many URLs are removed without confirmation.
+// RemovedUnasked is the maximum number of URLs that are removed without confirmation.
 const RemovedUnasked = 100
 
 // confirmed refuses a large removal that the caller has not confirmed.
@@ -54,11 +54,11 @@ func confirmed(c *call, s crawl.Selection) error {
 		return err
 	}
 	return newProblem(http.StatusConflict, codeUnconfirmed,
-		"this removes %s and deletes %s: send it with yes=true in the query, if that is meant",
+		"this removes %s and deletes %s: if that is intended, send it with yes=true in the query",
 		counted(uint64(max(n.URLs, 0)), "URL"), counted(uint64(max(n.Documents, 0)), "document"))
 }
 
-// reloadOptions reads those of a request that reloads the configuration.
+// reloadOptions reads the options of a request that reloads the configuration.
 func (c *call) reloadOptions() ReloadOptions {
 	return ReloadOptions{Yes: c.says("yes"), Now: c.says("now")}
 }

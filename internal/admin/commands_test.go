@@ -90,11 +90,11 @@ func TestCommandBodies(t *testing.T) {
 		{"remove", `{"urls":["http://a.test/1"],"forever":null}`, "is null: write a value"},
 		{"refresh", `{"url":["http://h/"]}`, `unknown field \"url\"`},
 		{"remove", `{"all":"yes"}`, "cannot unmarshal"},
-		{"add", `{"urls":[]} {}`, "something follows"},
-		{"deletions/release", `{}`, "name URLs, a host, a reason or an edit, or all"},
-		{"deletions/drop", `{"urls":["http://h/"],"all":true}`, "name URLs, a host, a reason or an edit, or all"},
-		{"outbox/retry", `{}`, "name URLs, a target or a source, or all"},
-		{"outbox/drop", `{"target":"papi","all":true}`, "name URLs, a target or a source, or all"},
+		{"add", `{"urls":[]} {}`, "there is more after"},
+		{"deletions/release", `{}`, "name URLs, a host, a reason, an edit, or all"},
+		{"deletions/drop", `{"urls":["http://h/"],"all":true}`, "name URLs, a host, a reason, an edit, or all"},
+		{"outbox/retry", `{}`, "name URLs, a target, a source, or all"},
+		{"outbox/drop", `{"target":"papi","all":true}`, "name URLs, a target, a source, or all"},
 	} {
 		w := httptest.NewRecorder()
 		s.answer(w, ownerRequest(t, tt.path, tt.body))

@@ -111,7 +111,7 @@ func (s *Server) replace(c *call, path string, before, text []byte) (kept string
 // the text. No other request writes such a file until the caller calls done.
 func (s *Server) replacement(c *call, of string) (match string, text []byte, done func(), err error) {
 	if match = c.r.Header.Get("If-Match"); match == "" {
-		return "", nil, nil, newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading %s gave, so that nobody else's change is lost", of)
+		return "", nil, nil, newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag from reading %s, so that no other change is lost", of)
 	}
 	if text, err = c.text(); err != nil {
 		return "", nil, nil, err

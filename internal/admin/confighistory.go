@@ -27,7 +27,7 @@ type ConfigVersion struct {
 	Bytes int64     `json:"bytes"`
 }
 
-// mostVersions bounds how many texts are kept: as many as one list has.
+// mostVersions is the number of texts that are kept; all fit on one page of a list.
 const mostVersions = 100
 
 // at reads when a text was kept of its file's name; ok is false for any other name.
@@ -40,7 +40,7 @@ func (h ConfigHistory) at(name string) (kept time.Time, ok bool) {
 	return kept, err == nil
 }
 
-// list returns what is kept, newest first.
+// list returns the stored versions, newest first.
 func (h ConfigHistory) list() ([]ConfigVersion, error) {
 	kept := []ConfigVersion{}
 	entries, err := os.ReadDir(h.Folder)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// configVersions lists what is kept, newest first.
+// configVersions lists the stored versions, newest first.
 func (s *Server) configVersions(c *call) (any, error) {
 	kept, err := s.config.History().list()
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Server) configVersion(c *call) (any, error) {
 	text, err := os.ReadFile(filepath.Join(history.Folder, filepath.Base(name)))
 	if _, ok := history.at(name); !ok || errors.Is(err, fs.ErrNotExist) {
 		return nil, newProblem(http.StatusNotFound, codeNotKnown,
-			"no text of the configuration is kept under the name %.100q: GET /api/v1/config/versions lists them", name)
+			"no version of the configuration has the name %.100q: GET /api/v1/config/versions lists them", name)
 	}
 	return document{configMedia, text}, err
 }

@@ -19,7 +19,7 @@ import (
 const (
 	maxConnections = 256
 	maxPerAddress  = 128
-	// maxReaderRequests is how many requests of readers are answered at once.
+	// maxReaderRequests is the maximum number of concurrent requests of readers.
 	maxReaderRequests = 64
 )
 
@@ -28,7 +28,7 @@ type connections struct {
 	mu    sync.Mutex
 	open  map[*connection]struct{}
 	from  map[netip.Addr]int
-	turns uint64 // counts waits, and requests of strangers
+	turns uint64 // counts waits and requests without credentials
 }
 
 func newConnections() *connections {
@@ -42,7 +42,7 @@ type connection struct {
 	address netip.Addr
 
 	atWork int    // requests in progress whose callers have a token
-	since  uint64 // turns at its last wait: orders those that are not at work
+	since  uint64 // value of turns at its last wait: orders idle connections
 	known  bool   // the caller of its last request had a token
 	gone   bool
 }

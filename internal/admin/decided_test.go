@@ -89,7 +89,7 @@ func TestDecisions(t *testing.T) {
 		decided    int
 		event      bool
 	}{
-		"many":             {"release", `{"host":"many.test"}`, 409, "this releases 101 deletions: send it with yes=true", 0, false},
+		"many":             {"release", `{"host":"many.test"}`, 409, "this releases 101 deletions: if that is intended, send it with yes=true", 0, false},
 		"many, by word":    {"release?yes=true", `{"host":"many.test"}`, 200, `"deletions":101`, 101, true},
 		"few":              {"release", `{"host":"few.test"}`, 200, `"deletions":100`, 100, true},
 		"all":              {"release", `{"all":true}`, 409, "this releases 816 deletions", 0, false},

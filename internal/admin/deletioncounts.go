@@ -42,7 +42,7 @@ func DeletionGroupings() []string { return []string{"host", "reason", "class", "
 func CheckGroupings(by []string) error {
 	for _, name := range by {
 		if !slices.Contains(DeletionGroupings(), name) {
-			return wrong("by %q: write %s, or some of them with commas between", name, strings.Join(DeletionGroupings(), ", "))
+			return wrong("by %q: write %s, or several of them separated by commas", name, strings.Join(DeletionGroupings(), ", "))
 		}
 	}
 	return nil

@@ -19,12 +19,13 @@ import (
 // Deletion is the printed form of a pending deletion; the names are a contract.
 type Deletion struct {
 	Number   uint64    `json:"number"` // rises with each new one
-	Since    time.Time `json:"since"`  // when it was first seen
+	Since    time.Time `json:"since"`  // time when it was first seen
 	LastSeen time.Time `json:"last_seen"`
 	Visits   int       `json:"visits"` // that saw it; 0 for those of an edit
 	Reason   string    `json:"reason"`
 	Class    string    `json:"class"` // one of Classes
-	// NotBefore is when it can leave by itself, nil if unknown. WaitsFor is its condition until then, a deletion.Need.
+	// NotBefore is the time when it can leave by itself, nil if unknown. WaitsFor is its condition until then, a
+	// deletion.Need.
 	NotBefore *time.Time `json:"not_before,omitempty"`
 	WaitsFor  string     `json:"waits_for,omitempty"`
 	// Replaces is set if the document stays and gets another text.
@@ -48,7 +49,7 @@ func (l *Losses) Deletion(s *scheduler.StoredDeletion, now time.Time) Deletion {
 	}
 }
 
-// Waits describes what it waits for.
+// Waits describes the condition that it waits for.
 func (d *Deletion) Waits() string {
 	at := ""
 	if d.NotBefore != nil {
@@ -60,7 +61,7 @@ func (d *Deletion) Waits() string {
 	case deletion.NeedsVisit:
 		return "not before " + at
 	case deletion.NeedsGood:
-		return "when another document of its host gives a good response"
+		return "when another document of its host has a good response"
 	case deletion.NeedsHealth:
 		if at != "" {
 			return "when its host is well, or gone: " + at
@@ -74,7 +75,7 @@ func (d *Deletion) Waits() string {
 	case deletion.NeedsPass:
 		return fmt.Sprintf("when all stored URLs have been judged by edit %d", d.Edit)
 	case deletion.NeedsWord:
-		return "not before the operator's word"
+		return "not until the operator confirms it"
 	}
 	return d.WaitsFor
 }
@@ -101,7 +102,7 @@ type DeletionQuery struct {
 // DeletionLister calls fn for the deletions that f selects, like scheduler.Reader.PendingDeletions.
 type DeletionLister func(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
 
-// filter puts the query into the scheduler's terms. Exact is false if Host is the name of a host, which may have
+// filter converts the query to the scheduler's terms. Exact is false if Host is the name of a host, which may have
 // several origins: the filter has none then.
 func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, exact bool, err error) {
 	f.URLs, f.Edit, f.UpTo = q.URLs, q.Edit, q.UpTo
@@ -155,7 +156,7 @@ func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func
 		if err == nil {
 			var done int
 			if done, err = by(ctx, f); f.Edit != 0 && errors.Is(err, scheduler.ErrNotFound) {
-				err = &Declined{Err: fmt.Errorf("no edit %d of the rules is remembered: sextant status names those whose deletions are pending", f.Edit)}
+				err = &Declined{Err: fmt.Errorf("edit %d of the rules is unknown: sextant status lists those with pending deletions", f.Edit)}
 			}
 			n += done
 		}
@@ -163,7 +164,7 @@ func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func
 	return n, err
 }
 
-// Check returns what is wrong with the query.
+// Check returns an error for an invalid query.
 func (q *DeletionQuery) Check() error {
 	_, _, err := q.filter()
 	return err
@@ -184,7 +185,7 @@ func ParseDeletionQuery(v url.Values) (q DeletionQuery, err error) {
 	q.Host, q.Reason = v.Get("host"), v.Get("reason")
 	if written := v.Get("edit"); written != "" {
 		if q.Edit, err = strconv.ParseUint(written, 10, 64); err != nil || q.Edit == 0 {
-			return q, wrong("edit %q is not the number of an edit: sextant status names them", written)
+			return q, wrong("edit %q is not the number of an edit: sextant status lists them", written)
 		}
 	}
 	if written := v.Get("up_to"); written != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// chosen walks over the deletions that a request selects, where url may be a part of a URL.
+// chosen iterates over the deletions that a request selects; url can be a part of a URL.
 func (c *call) chosen() (each func(fn func(scheduler.StoredDeletion) error) error, err error) {
 	q, err := ParseDeletionQuery(c.query)
 	if err != nil {
@@ -85,9 +85,9 @@ func (n *Decided) Stay() string {
 	}
 	words := LossWords(uint64(max(n.OfEdits, 0)), 0, uint64(max(n.Moves, 0)))
 	if n.OfEdits == 1 {
-		return words + " by an edit of the rules stays: taking the edit back cancels it"
+		return words + " by an edit of the rules stays: reverting the edit cancels it"
 	}
-	return words + " by an edit of the rules stay: taking the edit back cancels them"
+	return words + " by an edit of the rules stay: reverting the edit cancels them"
 }
 
 // Add adds the counts of another request.
@@ -111,7 +111,7 @@ func (s *Server) release(c *call) (any, error) {
 	return answer, err
 }
 
-// ReleasedUnasked is how many deletions are released without confirmation.
+// ReleasedUnasked is the maximum number of deletions that are released without confirmation.
 const ReleasedUnasked = RemovedUnasked
 
 // confirmedRelease counts what would be released, and refuses a large release that the caller has not confirmed.
@@ -121,10 +121,10 @@ func confirmedRelease(c *call, q *DeletionQuery) (n Decided, err error) {
 	if err != nil || c.says("yes") || n.Deletions <= ReleasedUnasked {
 		return n, err
 	}
-	return n, newProblem(http.StatusConflict, codeUnconfirmed, "this releases %s: send it with yes=true in the query, if that is meant", n.Words())
+	return n, newProblem(http.StatusConflict, codeUnconfirmed, "this releases %s: if that is intended, send it with yes=true in the query", n.Words())
 }
 
-// count counts what the query selects.
+// count counts the deletions that the query selects.
 func (q *DeletionQuery) count(ctx context.Context, list DeletionLister) (n Decided, err error) {
 	err = q.Each(ctx, list, func(d scheduler.StoredDeletion) error {
 		n.Deletions++
@@ -142,7 +142,7 @@ func (q *DeletionQuery) count(ctx context.Context, list DeletionLister) (n Decid
 	return n, err
 }
 
-// drop leaves out the deletions of edits: their URLs would be fetched, excluded, and deleted again. Reverting the edit
+// drop skips the deletions of edits: their URLs would be fetched, excluded, and deleted again. Reverting the edit
 // cancels them.
 func (s *Server) drop(c *call) (any, error) {
 	q, err := c.decision()
@@ -163,7 +163,7 @@ func (c *call) decision() (q DeletionQuery, err error) {
 		return q, err
 	}
 	if q.narrowed() == q.All {
-		return q, wrong("name URLs, a host, a reason or an edit, or all of them")
+		return q, wrong("name URLs, a host, a reason, an edit, or all")
 	}
 	return q, nil
 }
@@ -172,7 +172,7 @@ func (c *call) decision() (q DeletionQuery, err error) {
 func decided(c *call, done Decided, err error) (any, error) {
 	c.result = []any{"count", done.Deletions}
 	c.nothing = done.Deletions == 0 && err == nil
-	return done, soFar(err, "%d were decided before", done.Deletions)
+	return done, soFar(err, "%d were already decided", done.Deletions)
 }
 
 // DecideDeletions releases or drops the selected deletions, however many, and returns their number. Those of edits are

@@ -32,7 +32,7 @@ func TestDeletionsOfClient(t *testing.T) {
 	want := []Deletion{
 		{Number: 1, Since: at(1), LastSeen: at(1), Visits: 1, Reason: "not_found", Class: "most", NotBefore: utc(at(9e9)), WaitsFor: "well_host", Host: "https://b.test", URL: "https://b.test/1", Text: "404 Not Found"},
 		{Number: 2, Since: at(2), LastSeen: at(2), Visits: 1, Reason: "rules", Class: "edit", WaitsFor: "word", Edit: 17, Host: "https://b.test", URL: "https://b.test/2", Text: "rule 3 at CrawlConfig.xml:9:1"},
-		{Number: 3, Since: at(3), LastSeen: at(3), Visits: 1, Reason: "new_text", Class: "few", NotBefore: utc(at(63)), WaitsFor: "visit", Replaces: true, Host: "http://a.test", URL: "http://a.test/3", Source: "s", Text: "its text is another one"},
+		{Number: 3, Since: at(3), LastSeen: at(3), Visits: 1, Reason: "new_text", Class: "few", NotBefore: utc(at(63)), WaitsFor: "visit", Replaces: true, Host: "http://a.test", URL: "http://a.test/3", Source: "s", Text: "its text has changed"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -60,7 +60,7 @@ func TestDeletionsOfClient(t *testing.T) {
 	if _, err := asked[DeletionCounts](t, a, "/deletions/counts", "reason", "404"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `"404": write one of`) {
 		t.Errorf("a reason that is none: %v", err)
 	}
-	if _, err := a.DecideDeletions(t.Context(), "release", DeletionQuery{Edit: 99}); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "no edit 99 of the rules is remembered") {
+	if _, err := a.DecideDeletions(t.Context(), "release", DeletionQuery{Edit: 99}); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "edit 99 of the rules is unknown") {
 		t.Errorf("an edit that is not remembered: %v", err)
 	}
 }
@@ -194,12 +194,12 @@ func TestWaits(t *testing.T) {
 		"now":                             {},
 		"not before 2026-03-04T05:06:00Z": {WaitsFor: "visit", NotBefore: &at},
 		"when its host is well":           {WaitsFor: "well_host"},
-		"when its host is well, or gone: 2026-03-04T05:06:00Z":    {WaitsFor: "well_host", NotBefore: &at},
-		"when its host is gone":                                   {WaitsFor: "gone_host"},
-		"when its host is gone: 2026-03-04T05:06:00Z":             {WaitsFor: "gone_host", NotBefore: &at},
-		"when another document of its host gives a good response": {WaitsFor: "response", NotBefore: &at},
-		"when all stored URLs have been judged by edit 3":         {WaitsFor: "judging", Edit: 3},
-		"not before the operator's word":                          {WaitsFor: "word", Edit: 3},
+		"when its host is well, or gone: 2026-03-04T05:06:00Z":  {WaitsFor: "well_host", NotBefore: &at},
+		"when its host is gone":                                 {WaitsFor: "gone_host"},
+		"when its host is gone: 2026-03-04T05:06:00Z":           {WaitsFor: "gone_host", NotBefore: &at},
+		"when another document of its host has a good response": {WaitsFor: "response", NotBefore: &at},
+		"when all stored URLs have been judged by edit 3":       {WaitsFor: "judging", Edit: 3},
+		"not until the operator confirms it":                    {WaitsFor: "word", Edit: 3},
 	} {
 		if got := d.Waits(); got != want {
 			t.Errorf("%+v: %q, want %q", d, got, want)
@@ -250,11 +250,11 @@ func TestDroppedBesideEdits(t *testing.T) {
 	if got, want := n.Words(), "2 deletions"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := n.Stay(), "15 moves off a target by an edit of the rules stay: taking the edit back cancels them"; got != want {
+	if got, want := n.Stay(), "15 moves off a target by an edit of the rules stay: reverting the edit cancels them"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	one := Decided{OfEdits: 1}
-	if got, want := one.Stay(), "1 deletion by an edit of the rules stays: taking the edit back cancels it"; got != want {
+	if got, want := one.Stay(), "1 deletion by an edit of the rules stays: reverting the edit cancels it"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if released := (&Decided{Deletions: 2, Moves: 2}); released.Words() != "2 moves off a target" || released.Stay() != "" {

@@ -5,15 +5,13 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// Sent is what is known of the document of a URL.
+// Sent describes the document of a URL.
 type Sent struct {
 	URL    string            `json:"url"`
 	Stored *report.StoredURL `json:"stored"` // null where the URL is not known
-	// Order is the newest order of the outbox about the URL, null if all targets have
-	// what was ordered.
+	// Order is the newest order of the outbox about the URL, null if all targets have it.
 	Order *push.Listed `json:"order"`
-	// Document is what the order sends, as it is sent; null for a deletion, and where
-	// its body has gone.
+	// Document is the document as it is sent; null for a deletion, or if its body is no longer stored.
 	Document *push.Document `json:"document"`
 }
 

@@ -117,8 +117,8 @@ func Findings(report config.Report) []Finding {
 // deletesOn describes the failures for which a Crawler deletes a document.
 func deletesOn(set *scheduler.Settings) string {
 	words := map[scheduler.Policy]string{
-		scheduler.CloudView: "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)",
-		scheduler.Cautious:  "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors",
+		scheduler.CloudView: "4xx, 5xx and permanent errors (errorPolicy=\"cautious\" ignores temporary server errors)",
+		scheduler.Cautious:  "4xx and permanent errors, except 500, 502, 503, 504 and TLS errors",
 		scheduler.Smartsite: "any failure to fetch a page",
 	}[set.Policy]
 	if set.Deletions.Off {

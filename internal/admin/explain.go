@@ -49,7 +49,7 @@ type Explanation struct {
 	Crawler string `json:"crawler,omitempty"`
 }
 
-// RuleExplanation is one rule, and what it did.
+// RuleExplanation is one rule and its effect.
 type RuleExplanation struct {
 	Index   int      `json:"index"`
 	File    string   `json:"file,omitempty"`
@@ -69,20 +69,19 @@ type StoredExplanation struct {
 	Known bool `json:"known"`
 	*report.StoredURL
 	Robots string `json:"robots"` // by its stored robots.txt: allowed, forbidden or unknown
-	// Why describes whether it is in the index, and the reason. Help is what can be done.
+	// Why describes whether it is in the index, and the reason. Help suggests remedies.
 	Why  string `json:"why"`
 	Help string `json:"help,omitempty"`
 	// DeletionOrder is the pending deletion of its document, or of its text.
 	DeletionOrder *Deletion `json:"deletion_order,omitempty"`
-	// RedirectEndURL is where its redirects end, and RedirectEnd what is stored of that, nil if it is not known.
-	// LeadsOut is what excludes the end; nil if it is crawled, or if the URL does not redirect.
+	// RedirectEndURL is where its redirects end, RedirectEnd the stored state of that URL, nil if unknown. LeadsOut is the
+	// reason that excludes that URL; nil if it is crawled, or if there is no redirect.
 	RedirectEndURL string             `json:"redirect_end_url,omitempty"`
 	RedirectEnd    *report.StoredURL  `json:"redirect_end,omitempty"`
 	LeadsOut       *crawlspace.Reason `json:"redirect_excluded_by,omitempty"`
 	// Refused is the newest order about it if a target refused that.
 	Refused *push.Listed `json:"refused,omitempty"`
-	// LinkFragment is that of the link which gates and rules were asked about, if it is not the one that
-	// admitted the page.
+	// LinkFragment is the fragment of the link that gates and rules judged, if it is not the link that admitted the page.
 	LinkFragment string `json:"link_fragment,omitempty"`
 }
 
@@ -160,7 +159,7 @@ func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 	return k, nil
 }
 
-// deadLetters finds dead letters by their URLs. They are listed once, when the first is asked for.
+// deadLetters finds dead letters by their URLs. They are listed once, when the first is requested.
 func deadLetters(list func(func(push.Listed) error) error) func(string) (*push.Listed, error) {
 	all := sync.OnceValues(func() (map[string]*push.Listed, error) {
 		dead := map[string]*push.Listed{}

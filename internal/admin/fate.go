@@ -19,8 +19,8 @@ type Answer struct {
 	Reason scheduler.Reason
 	// Head is the short form, Why the reason; both have no full stop, and Why may be empty.
 	Head, Why string
-	// Notes are additional sentences, including what follows by itself. Help is what an operator can do, empty for
-	// nothing.
+	// Notes are additional sentences, also about automatic consequences. Help suggests what an operator can do; may be
+	// empty.
 	Notes []string
 	Help  string
 	// Other is the URL of the document that replaces this one, empty if there is none.
@@ -35,8 +35,8 @@ func (a Answer) String() string {
 	return a.Head + ": " + a.Why
 }
 
-// Answer returns the answer for a URL: from its stored state and the present decision. Without a store it is what would
-// become of the URL.
+// Answer returns the answer for a URL: from its stored state and the present decision. Without a store it predicts the
+// fate of the URL.
 func (x *Explanation) Answer() Answer {
 	s := x.Stored
 	switch {
@@ -49,7 +49,7 @@ func (x *Explanation) Answer() Answer {
 	case x.ExcludedBy != nil:
 		return Answer{
 			Fate: scheduler.FatePending, Head: "not in the index", Why: "links to it are ignored: " + x.ExcludedBy.String(),
-			Help: "Change what excludes it, if it is to be crawled.",
+			Help: "To crawl it, change the setting that excludes it.",
 		}
 	}
 	a := AnswerOf(s)
@@ -74,7 +74,7 @@ func (x *Explanation) foretold() Answer {
 	case x.Untaken:
 		a.Head, a.Why = "would be crawled, but not indexed", reasonWords(scheduler.ReasonNoTarget).words
 	case !x.Follow:
-		a.Head = "would be crawled and indexed, its links not followed"
+		a.Head = "would be crawled and indexed, but its links not followed"
 	default:
 		a.Head = "would be crawled and indexed"
 	}
@@ -100,14 +100,14 @@ func (f *Fetched) Verdict() Answer {
 	return a
 }
 
-// renewed is when a document gets the source that the rules give it.
-const renewed = "its page is fetched, or its list read; an item that its feed no longer lists stays"
+// renewed describes when a document gets the source that the rules set.
+const renewed = "its page is fetched, or its list is read; an item that its feed no longer lists stays"
 
 // AnswerOf answers for a URL by its stored state.
 func AnswerOf(s *StoredExplanation) Answer {
 	if !s.Known {
 		return Answer{
-			Fate: scheduler.FatePending, Head: "not in the index", Why: "no link to it was found yet, or only beyond maxLinkDepth, or it was removed",
+			Fate: scheduler.FatePending, Head: "not in the index", Why: "no link to it was found yet, or only links beyond maxLinkDepth, or it was removed",
 			Help: "Add it, or link to it from a page that is crawled.",
 		}
 	}
@@ -141,9 +141,9 @@ func AnswerOf(s *StoredExplanation) Answer {
 	case scheduler.FateTemporary:
 		a.Why = because
 		a.say(words)
-		a.Notes = append(a.Notes, fmt.Sprintf("Visits that failed in a row: %d. It is tried again by itself.", u.Errors))
+		a.Notes = append(a.Notes, fmt.Sprintf("Consecutive failed visits: %d. It is retried automatically.", u.Errors))
 	case scheduler.FateSource:
-		a.Why = "it leads to documents and is not one itself"
+		a.Why = "it leads to documents, but is not a document itself"
 		if because != "" && a.Reason != scheduler.ReasonSource {
 			a.Notes = append(a.Notes, "At the last visit: "+because+".")
 			a.say(words)
@@ -155,7 +155,7 @@ func AnswerOf(s *StoredExplanation) Answer {
 		a.say(words)
 		a.ends(s)
 		if because == "" {
-			a.Why, a.Help = "the reason why it has no document is unknown", "Have it fetched again, or see with a dry run what would be pushed."
+			a.Why, a.Help = "the reason why it has no document is unknown", "Recrawl it, or use a dry run to see what would be pushed."
 		}
 	}
 	a.refused(s.Refused)
@@ -166,7 +166,7 @@ func AnswerOf(s *StoredExplanation) Answer {
 func (a *Answer) ends(s *StoredExplanation) {
 	in := false
 	if s.RedirectEndURL != "" && s.RedirectEndURL != s.RedirectTo {
-		a.Why, a.Other = a.Why+", at last to "+s.RedirectEndURL, s.RedirectEndURL
+		a.Why, a.Other = a.Why+", finally to "+s.RedirectEndURL, s.RedirectEndURL
 	}
 	switch end := s.RedirectEnd; {
 	case end != nil:
@@ -176,30 +176,30 @@ func (a *Answer) ends(s *StoredExplanation) {
 			a.Notes, a.Help = nil, of.Help
 		}
 	case a.Reason == scheduler.ReasonRedirect:
-		a.Notes = []string{"What it leads to is not known, or not yet."}
+		a.Notes = []string{"Its target is unknown, or not known yet."}
 	}
 	if s.LeadsOut != nil && !in {
-		a.Notes = []string{"That place is not crawled, so the page is in the index nowhere: " + s.LeadsOut.String() + "."}
-		a.Help = "If the page is to be found, let that place in, too, or link to where it is now."
+		a.Notes = []string{"The target is not crawled, so the page is not in the index: " + s.LeadsOut.String() + "."}
+		a.Help = "To index the page, accept the target in the rules, or link to its new URL."
 	}
 }
 
-// refused says that a target refused the newest order about a URL.
+// refused adds that a target refused the newest order about a URL.
 func (a *Answer) refused(o *push.Listed) {
 	if o == nil {
 		return
 	}
 	if a.Why != "" {
-		a.Notes = append([]string{"Without that it would be " + a.String() + "."}, a.Notes...)
+		a.Notes = append([]string{"Otherwise it would be " + a.String() + "."}, a.Notes...)
 	}
 	a.Head, a.Why = "not in the index, or in an older version", o.Target+" refused its document ("+o.Words+")"
 	if o.Op == push.Delete {
 		a.Head, a.Why = "perhaps still in the index", o.Target+" refused to delete its document ("+o.Words+")"
 	}
-	a.Help = "Correct what it complains of, then have it sent again: sextant outbox retry, or the dead letters in the console."
+	a.Help = "Correct the reported problem, then send it again: sextant outbox retry, or the dead letters in the console."
 }
 
-// say adds the consequences of a reason, and what can be done.
+// say adds the consequences of a reason, and remedies.
 func (a *Answer) say(t reasonText) {
 	if t.note != "" {
 		a.Notes = append(a.Notes, t.note)
@@ -230,9 +230,9 @@ func (a *Answer) addDeletion(s *StoredExplanation) {
 	if d.Replaces {
 		a.Head = "in the index, but its new text is pending"
 	} else if d.Moves {
-		a.Head = "in the index, but it is to leave a target"
+		a.Head = "in the index, but about to leave a target"
 	}
-	note("It is pending since %s. The document %s.", clock.Stamp(d.Since), d.End())
+	note("It has been pending since %s. The document %s.", clock.Stamp(d.Since), d.End())
 	switch {
 	case d.Edit != 0:
 		note("%s", d.cancels())
@@ -252,30 +252,30 @@ func (x *Explanation) additions(a *Answer) []string {
 		if s.Fragment != "" {
 			of = "with the fragment " + s.Fragment
 		}
-		return []string{fmt.Sprintf("Gates and rules were asked about a link with the fragment %s; the page is known by a link %s, and that counts.", s.LinkFragment, of)}
+		return []string{fmt.Sprintf("Gates and rules judged a link with the fragment %s; the page is known by a link %s, which decides.", s.LinkFragment, of)}
 	}
 	switch outside := a.Reason == scheduler.ReasonRules || a.Reason == scheduler.ReasonCrawlSpace || a.Reason == scheduler.ReasonElsewhere || a.Reason == scheduler.ReasonRenamed; {
 	case x.ExcludedBy != nil && !outside && strings.HasSuffix(string(x.ExcludedBy.Gate), "-depth"):
-		notes = append(notes, "It stays until it is fetched again, and is then left out: "+x.ExcludedBy.String()+".")
+		notes = append(notes, "It stays until it is fetched again, and is then excluded: "+x.ExcludedBy.String()+".")
 	case x.ExcludedBy != nil && !outside:
-		notes = append(notes, "The rules in force leave it out: "+x.ExcludedBy.String()+".")
+		notes = append(notes, "The rules in force exclude it: "+x.ExcludedBy.String()+".")
 	case x.ExcludedBy == nil && outside:
-		notes = append(notes, "The rules in force let a link like it in.")
+		notes = append(notes, "The rules in force accept such a link.")
 	case x.KilledBy != nil && a.Reason != scheduler.ReasonKilled:
 		notes = append(notes, "The kill list names it: "+x.KilledBy.String()+".")
 	case x.Untaken && a.Reason != scheduler.ReasonNoTarget:
-		notes = append(notes, "By the rules in force no target takes its push source.")
+		notes = append(notes, "By the rules in force, no target accepts its push source.")
 	case x.ExcludedBy == nil && !x.Index && a.Reason != scheduler.ReasonNotIndexed:
-		notes = append(notes, "By the rules in force it is not indexed.")
+		notes = append(notes, "By the rules in force, it is not indexed.")
 	}
 	if a.Reason == scheduler.ReasonNotIndexed && x.ExcludedBy == nil && !x.Index && !x.indexedByRule() {
-		notes = append(notes, `No rule says so: it begins that way, as a Root with site="false" does, which is followed and not indexed.`)
+		notes = append(notes, `No rule decides that: this is its initial state, as that of a Root with site="false", which is followed but not indexed.`)
 	}
 	switch {
 	case s.Robots == robots.Disallowed.String() && a.Reason != scheduler.ReasonRobots:
-		notes = append(notes, "The robots.txt at hand forbids it.")
+		notes = append(notes, "The stored robots.txt forbids it.")
 	case s.Robots == robots.Allowed.String() && a.Reason == scheduler.ReasonRobots:
-		notes = append(notes, "The robots.txt at hand allows it.")
+		notes = append(notes, "The stored robots.txt allows it.")
 	}
 	return notes
 }

@@ -67,28 +67,28 @@ func TestAnswers(t *testing.T) {
 		want   string
 		notes  []string
 	}{
-		{&StoredExplanation{}, "not in the index: no link to it was found yet, or only beyond maxLinkDepth, or it was removed", nil},
+		{&StoredExplanation{}, "not in the index: no link to it was found yet, or only links beyond maxLinkDepth, or it was removed", nil},
 		{of(scheduler.FateIndexed, report.StoredURL{}), "in the index, or on its way there", nil},
 		{of(scheduler.FateIndexed, report.StoredURL{Reason: "timeout", LastError: "time-out"}), "in the index, or on its way there", []string{"At the last visit: its host takes too long (time-out)."}},
 		{of(scheduler.FateIndexed, report.StoredURL{Reason: "target"}), "in the index, or on its way there",
-			[]string{"It may leave a target: it is pushed under its new source when its page is fetched, or its list read; an item that its feed no longer lists stays."}},
+			[]string{"It may leave a target: it is pushed under its new source when its page is fetched, or its list is read; an item that its feed no longer lists stays."}},
 		{of(scheduler.FateIndexed, report.StoredURL{Reason: "new_text"}), "in the index, or on its way there", nil},
 		{of(scheduler.FatePending, report.StoredURL{}), "not in the index: it waits to be fetched", nil},
-		{of(scheduler.FatePending, report.StoredURL{Reason: "robots_unreachable"}), "not in the index: it waits to be fetched: its robots.txt is unreachable", []string{"It goes on by itself when the site answers for its robots.txt."}},
-		{of(scheduler.FateTemporary, report.StoredURL{Reason: "5xx", LastError: "503", Errors: 2}), "not in the index: the site fails (503)", []string{"Visits that failed in a row: 2. It is tried again by itself."}},
+		{of(scheduler.FatePending, report.StoredURL{Reason: "robots_unreachable"}), "not in the index: it waits to be fetched: its robots.txt is unreachable", []string{"The crawl continues automatically when the site serves its robots.txt."}},
+		{of(scheduler.FateTemporary, report.StoredURL{Reason: "5xx", LastError: "503", Errors: 2}), "not in the index: the site fails (503)", []string{"Consecutive failed visits: 2. It is retried automatically."}},
 		{of(scheduler.FatePermanent, missing), "not in the index: the site does not have it (404 Not Found)", nil},
-		{of(scheduler.FateNearDuplicate, report.StoredURL{DuplicateOf: "http://a/b", Reason: "near_duplicate", LastError: "x"}), "not in the index: another document has nearly its content: http://a/b", []string{otherURL}},
-		{of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://a/b", Reason: "redirect"}), "not in the index: it redirects: http://a/b", []string{"What it leads to is not known, or not yet."}},
+		{of(scheduler.FateNearDuplicate, report.StoredURL{DuplicateOf: "http://a/b", Reason: "near_duplicate", LastError: "x"}), "not in the index: another document has nearly the same content: http://a/b", []string{otherURL}},
+		{of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://a/b", Reason: "redirect"}), "not in the index: it redirects: http://a/b", []string{"Its target is unknown, or not known yet."}},
 		{leadsOut(of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://b/", Reason: "redirect"})), "not in the index: it redirects: http://b/",
-			[]string{"That place is not crawled, so the page is in the index nowhere: rule 2, x.xml:7."}},
-		{of(scheduler.FateSource, report.StoredURL{Reason: "dns", LastError: "no such host"}), "not in the index: it leads to documents and is not one itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
+			[]string{"The target is not crawled, so the page is not in the index: rule 2, x.xml:7."}},
+		{of(scheduler.FateSource, report.StoredURL{Reason: "dns", LastError: "no such host"}), "not in the index: it leads to documents, but is not a document itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
 		{of(scheduler.FateNoDocument, report.StoredURL{}), "not in the index: the reason why it has no document is unknown", nil},
 		{deletion(Deletion{WaitsFor: "visit", NotBefore: &at}), "in the index, but its deletion is pending: the site does not have it (404 Not Found)",
-			[]string{"It is pending since 2026-03-04T05:06:00Z. The document leaves: not before 2026-03-04T05:07:00Z.", "Seen by 2 visits, the last time at 2026-03-04T05:07:00Z. A good response of the page cancels it."}},
+			[]string{"It has been pending since 2026-03-04T05:06:00Z. The document leaves: not before 2026-03-04T05:07:00Z.", "Seen by 2 visits, the last time at 2026-03-04T05:07:00Z. A good response of the page cancels it."}},
 		{deletion(Deletion{WaitsFor: "well_host", Replaces: true}), "in the index, but its new text is pending: the site does not have it (404 Not Found)",
-			[]string{"It is pending since 2026-03-04T05:06:00Z. The document gets its new text: when its host is well.", "Seen by 2 visits, the last time at 2026-03-04T05:07:00Z. It is cancelled if the page has its old text again."}},
+			[]string{"It has been pending since 2026-03-04T05:06:00Z. The document gets its new text: when its host is well.", "Seen by 2 visits, the last time at 2026-03-04T05:07:00Z. It is cancelled if the page has its old text again."}},
 		{deletion(Deletion{WaitsFor: "word", Edit: 17}), "in the index, but its deletion is pending: the site does not have it (404 Not Found)",
-			[]string{"It is pending since 2026-03-04T05:06:00Z. The document leaves: not before the operator's word.", "No response of the page changes that; taking the edit back cancels the deletion."}},
+			[]string{"It has been pending since 2026-03-04T05:06:00Z. The document leaves: not until the operator confirms it.", "No response of the page changes that; reverting the edit cancels the deletion."}},
 	} {
 		a := AnswerOf(tt.stored)
 		if got := a.String(); got != tt.want {
@@ -106,9 +106,9 @@ func TestAnswers(t *testing.T) {
 // TestHelpOnDeletions: what is advised is possible. Drop leaves alone what an edit made.
 func TestHelpOnDeletions(t *testing.T) {
 	for want, d := range map[string]Deletion{
-		"Release the deletion if the document is to go at once. Drop it to keep the document and fetch the page again.":          {},
-		"Release it if the new text is right and is to be found at once. Drop it to keep the old text and fetch the page again.": {Replaces: true},
-		"If the document is to go, release the edit: sextant deletions release --edit 17. If it is to stay, take the edit back.": {Edit: 17},
+		"Release the deletion to delete the document at once. Drop it to keep the document and fetch the page again.": {},
+		"Release it to index the new text at once. Drop it to keep the old text and fetch the page again.":            {Replaces: true},
+		"To delete the document, release the edit: sextant deletions release --edit 17. To keep it, revert the edit.": {Edit: 17},
 	} {
 		if got := d.Help(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -130,16 +130,16 @@ func TestAdditions(t *testing.T) {
 		robots string
 		want   []string
 	}{
-		{scheduler.FateNearDuplicate, "near_duplicate", Explanation{Index: true}, "forbidden", []string{"The robots.txt at hand forbids it."}},
+		{scheduler.FateNearDuplicate, "near_duplicate", Explanation{Index: true}, "forbidden", []string{"The stored robots.txt forbids it."}},
 		{scheduler.FateRobots, "robots", Explanation{Index: true}, "forbidden", nil},
-		{scheduler.FateRobots, "robots", Explanation{Index: true}, "allowed", []string{"The robots.txt at hand allows it."}},
-		{scheduler.FateIndexed, "", Explanation{ExcludedBy: by}, "allowed", []string{"The rules in force leave it out: no rule accepts it."}},
+		{scheduler.FateRobots, "robots", Explanation{Index: true}, "allowed", []string{"The stored robots.txt allows it."}},
+		{scheduler.FateIndexed, "", Explanation{ExcludedBy: by}, "allowed", []string{"The rules in force exclude it: no rule accepts it."}},
 		{scheduler.FateExcluded, "rules", Explanation{ExcludedBy: by}, "allowed", nil},
 		{scheduler.FateIndexed, "", Explanation{ExcludedBy: &crawlspace.Reason{Gate: "link-depth", File: "x.xml", Line: 3, Rule: `maxLinkDepth="1"`}}, "allowed",
-			[]string{`It stays until it is fetched again, and is then left out: link-depth gate, x.xml:3: maxLinkDepth="1".`}},
-		{scheduler.FateExcluded, "crawl_space", Explanation{Index: true}, "allowed", []string{"The rules in force let a link like it in."}},
+			[]string{`It stays until it is fetched again, and is then excluded: link-depth gate, x.xml:3: maxLinkDepth="1".`}},
+		{scheduler.FateExcluded, "crawl_space", Explanation{Index: true}, "allowed", []string{"The rules in force accept such a link."}},
 		{scheduler.FateIndexed, "", Explanation{Index: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "kill.txt", Line: 4}}, "allowed", []string{"The kill list names it: kill gate, kill.txt:4."}},
-		{scheduler.FateIndexed, "", Explanation{}, "unknown", []string{"By the rules in force it is not indexed."}},
+		{scheduler.FateIndexed, "", Explanation{}, "unknown", []string{"By the rules in force, it is not indexed."}},
 	} {
 		tt.x.Stored = &StoredExplanation{Known: true, Robots: tt.robots, StoredURL: &report.StoredURL{Fate: tt.fate.String(), Reason: tt.reason}}
 		if diff := cmp.Diff(tt.want, tt.x.additions(new(AnswerOf(tt.x.Stored)))); diff != "" {
@@ -185,7 +185,7 @@ func TestRedirectEnds(t *testing.T) {
 	}{
 		{nil, "not in the index: it redirects: http://a/b", 1},
 		{direct, "not in the index: it redirects: http://a/b", 1},
-		{document, "not in the index: it redirects: http://a/b, at last to http://a/c", 1},
+		{document, "not in the index: it redirects: http://a/b, finally to http://a/c", 1},
 		{missing, "not in the index: it redirects: http://a/b, which is not in the index: the site does not have it (404 Not Found)", 0},
 	} {
 		s := knownURL(scheduler.FateRedirect, report.StoredURL{URL: "http://a/a", RedirectTo: "http://a/b", Reason: "redirect"})
@@ -225,8 +225,8 @@ func TestRefusedDocuments(t *testing.T) {
 func TestForetold(t *testing.T) {
 	for want, x := range map[string]Explanation{
 		"would be crawled and indexed":                                            {Index: true, Follow: true},
-		"would be crawled and indexed, its links not followed":                    {Index: true},
-		"would be crawled, but not indexed: it is crawled for its links only":     {Follow: true},
+		"would be crawled and indexed, but its links not followed":                {Index: true},
+		"would be crawled, but not indexed: it is crawled only for its links":     {Follow: true},
 		"would be ignored: rule 2, x.xml:7":                                       {ExcludedBy: &crawlspace.Reason{Gate: "rules", File: "x.xml", Line: 7, Rule: "rule 2"}},
 		"would be crawled, but not indexed: the kill list names it: kill gate, k": {Index: true, Follow: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "k"}},
 	} {
@@ -235,7 +235,7 @@ func TestForetold(t *testing.T) {
 		}
 	}
 	dry := Fetched{Stored: knownURL(scheduler.FateNoindexPage, report.StoredURL{Reason: "noindex"}).StoredURL}
-	if got, want := dry.Verdict().String(), "would not be indexed: the page says noindex"; got != want {
+	if got, want := dry.Verdict().String(), "would not be indexed: the page has noindex"; got != want {
 		t.Errorf("a dry run: %q, want %q", got, want)
 	}
 	dry.Stored = knownURL(scheduler.FateCanonical, report.StoredURL{Reason: "canonical"}).StoredURL
@@ -250,7 +250,7 @@ func TestAnotherLinksFragment(t *testing.T) {
 	s.LinkFragment = "x"
 	x := Explanation{Stored: s, ExcludedBy: &crawlspace.Reason{Gate: "rules"}}
 	a := x.Answer()
-	want := "Gates and rules were asked about a link with the fragment x; the page is known by a link with the fragment y, and that counts."
+	want := "Gates and rules judged a link with the fragment x; the page is known by a link with the fragment y, which decides."
 	if a.String() != "in the index, or on its way there" || len(a.Notes) != 1 || a.Notes[0] != want {
 		t.Errorf("%q: %q", a, a.Notes)
 	}

@@ -33,8 +33,8 @@ type Fetched struct {
 	Rendered *FetchedRendered  `json:"rendered,omitempty"`
 	Page     *FetchedPage      `json:"page"`
 	Links    []crawl.TrialLink `json:"links"`
-	Document *push.Document    `json:"document"` // what would be pushed
-	Stored   *report.StoredURL `json:"stored"`   // what would be stored
+	Document *push.Document    `json:"document"` // the document to push
+	Stored   *report.StoredURL `json:"stored"`   // the state to store
 	Explain  *Explanation      `json:"explain"`
 }
 
@@ -65,8 +65,7 @@ type FetchedPage struct {
 	Follows          bool           `json:"follows"`             // its links are followed
 	MainText         string         `json:"main_text,omitempty"` // of the main content, which is then the document's text
 	Fields           []visit.Found  `json:"fields,omitempty"`    // that were looked for, as configured
-	// Links is how many were read, with those that come twice; LinksCut says that there
-	// are more, which are left out.
+	// Links is the number of links that were read, including repeated ones; LinksCut is set if further links were dropped.
 	Links    int  `json:"links"`
 	LinksCut bool `json:"links_cut,omitempty"`
 }
@@ -79,10 +78,10 @@ type FetchedRendered struct {
 	// Made are the requests that were made, or refused by robots.txt and the like, in order.
 	Made     []visit.PageRequest `json:"made"`
 	Location string              `json:"location,omitempty"` // where the page's scripts navigated
-	Emptied  bool                `json:"emptied,omitempty"`  // rendering left nothing, so the page counts as it was sent
+	Emptied  bool                `json:"emptied,omitempty"`  // rendering left nothing, so the original page is used
 }
 
-// NewFetched gives a dry run its printed form.
+// NewFetched returns the printed form of a dry run.
 func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetched {
 	f := &Fetched{
 		URL: raw, Canonical: u.String(), ExcludedBy: t.Excluded, Robots: t.Robots, CrawlDelay: t.CrawlDelay.Milliseconds(),

@@ -40,11 +40,11 @@ type pace struct {
 
 func newGuard(a *Access) *guard { return &guard{access: a, paces: map[netip.Addr]*pace{}} }
 
-// judge returns what is wrong with the origin of a request, or nil.
+// judge returns the fault in the origin of a request, or nil.
 func (g *guard) judge(r *http.Request) *Problem {
 	if !g.knowsHost(r) {
 		return newProblem(http.StatusForbidden, codeForbidden,
-			"the Host header must name a loopback address, or a name of the service's certificate: a page in a browser must not reach this service by a name of its own")
+			"the Host header must name a loopback address, or a name of the service's certificate: this keeps web pages from reaching the service under another name")
 	}
 	if !sameSite(r) {
 		return newProblem(http.StatusForbidden, codeForbidden, "requests from pages of other sites are refused")
@@ -83,7 +83,7 @@ func (g *guard) attempt(r *http.Request, identify func() (c Caller, known bool))
 	c, known := identify()
 	if !known {
 		wrongTokens.Allow()
-		return c, newProblem(http.StatusUnauthorized, codeNoToken, "this token is wrong: sextant token prints the file that holds the right one")
+		return c, newProblem(http.StatusUnauthorized, codeNoToken, "this token is wrong: sextant token prints the path of the file with the right one")
 	}
 	return c, nil
 }
@@ -102,7 +102,7 @@ func addressOf(remote string) netip.Addr {
 	return address
 }
 
-// paceOf finds or makes the pace of an address.
+// paceOf finds or creates the pace of an address.
 func (g *guard) paceOf(remote string) *pace {
 	address := addressOf(remote)
 	g.mu.Lock()
@@ -182,9 +182,8 @@ func secure(h http.Header, tls bool) {
 	}
 }
 
-// SignIn identifies the caller by a token that was typed. Wrong tokens are counted by remote
-// address together with those in headers. After a few wrong ones, even the right one must
-// wait.
+// SignIn identifies the caller by a token that a user entered. Wrong tokens are counted by remote address together with
+// those in headers. After a few wrong ones, even the right one must wait.
 func (s *Server) SignIn(r *http.Request, token string) (Caller, *Problem) {
 	c, p := s.guard.attempt(r, func() (Caller, bool) { return s.access.ByToken(token) })
 	c.Remote = r.RemoteAddr

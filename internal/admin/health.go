@@ -14,11 +14,12 @@ import (
 // readyTimeout bounds the check of the Crawlers for /readyz.
 const readyTimeout = 5 * time.Second
 
-// Readiness is whether the service can work now: its stores are open and their figures readable, the disk has space,
-// and it is not stopping. It tries no write. A crawl that is paused, has nothing to do, or waits for a target is ready.
+// Readiness reports whether the service can work now: its stores are open and their figures readable, the disk has
+// space, and it is not stopping. It does not test a write. A crawl that is paused, has nothing to do, or waits for a
+// target is ready.
 type Readiness struct {
 	Ready bool `json:"ready"`
-	// Problems are the reasons why not; none if it is ready.
+	// Problems lists the reasons why it is not ready; empty if it is.
 	Problems []ReadinessProblem `json:"problems,omitempty"`
 }
 
@@ -106,10 +107,10 @@ func (s *Status) problems() (out []ReadinessProblem) {
 	case crawl.IdleStopping:
 		add(notReadyStopping, "the service is stopping")
 	case crawl.IdleStarting:
-		add(notReadyStarting, "what waits is still being read")
+		add(notReadyStarting, "the pending URLs are still being read")
 	}
 	if d := s.Store; d != nil && d.DiskFull() {
-		add(notReadyDisk, fmt.Sprintf("%d MiB are free on the disk of the store, %d are needed: nothing more is stored", d.DiskFree>>20, d.DiskNeeded>>20))
+		add(notReadyDisk, fmt.Sprintf("%d MiB are free on the disk of the store, and %d are required: nothing more is stored", d.DiskFree>>20, d.DiskNeeded>>20))
 	}
 	return out
 }

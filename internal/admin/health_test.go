@@ -124,7 +124,7 @@ func TestObserve(t *testing.T) {
 			t.Errorf("%q, want %q", words[i], want[i])
 		}
 	}
-	texts := "the index keeps what it has until that is confirmed, see sextant deletions; release them if the pages are really gone and the new texts are right"
+	texts := "the index keeps these documents until that is confirmed, see sextant deletions; release them if the pages are really gone and the new texts are right"
 	if first := got.Conditions[0]; first.Words != "2 deletions and 1 new text pending of the 9 documents of http://b" || first.Help != texts {
 		t.Errorf("%+v", first)
 	}

@@ -28,7 +28,7 @@ type QueuedURL struct {
 	Source string `json:"source"`
 }
 
-// queueShown is how many URLs of a source are listed.
+// queueShown is the number of URLs listed per source.
 const queueShown = 10
 
 // host describes the host of a URL, or of an origin.

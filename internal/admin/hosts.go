@@ -18,12 +18,12 @@ type HostStatus struct {
 	Host     string `json:"host"`    // scheme, host and port
 	Waiting  uint64 `json:"waiting"` // URLs, in flight ones included
 	InFlight int    `json:"in_flight"`
-	// ClosedUntil is when the host may be contacted again, nil if now. ClosedBy is the word for the reason, a
+	// ClosedUntil is the time when the host may be contacted again, nil if now. ClosedBy is the word for the reason, a
 	// scheduler.Closing.
 	ClosedUntil *time.Time `json:"closed_until,omitempty"`
 	ClosedBy    string     `json:"closed_by,omitempty"`
 	Errors      int        `json:"errors,omitempty"`  // failures in a row
-	Ill         bool       `json:"ill,omitempty"`     // its documents turn bad: none is replaced, or deleted unasked
+	Ill         bool       `json:"ill,omitempty"`     // its documents mostly fail: none is replaced, or deleted without a release
 	Address     string     `json:"address,omitempty"` // with perAddress
 }
 
@@ -61,12 +61,12 @@ func (h HostStatus) String() string {
 func closedWords(reason string) string {
 	words := map[string]string{
 		scheduler.ByThrottle.String():   "the pause between two requests",
-		scheduler.ByCrawlDelay.String(): "its robots.txt asks for a pause",
+		scheduler.ByCrawlDelay.String(): "its robots.txt requires a pause",
 		scheduler.ByBackoff.String():    "it failed",
-		scheduler.ByRetryAfter.String(): "it asked for it by Retry-After",
-		scheduler.ByHours.String():      "not at this time of day, by the hours of its Throttle",
-		scheduler.ByAddress.String():    "another host of its address was visited",
-		scheduler.ByStore.String():      "its outcome could not be stored",
+		scheduler.ByRetryAfter.String(): "it requested a pause with Retry-After",
+		scheduler.ByHours.String():      "outside the hours of its Throttle",
+		scheduler.ByAddress.String():    "another host at its address was visited",
+		scheduler.ByStore.String():      "the outcome of a visit could not be stored",
 	}[reason]
 	if words == "" {
 		return reason

@@ -63,7 +63,7 @@ func (s *Server) settings(c *call, config string) (policy.Settings, error) {
 		return c.crawler.Settings(), nil
 	}
 	if c.caller.Role < Operator {
-		return policy.Settings{}, newProblem(403, codeForbidden, "a reader may not send a configuration: leave config out to ask by the rules in force")
+		return policy.Settings{}, newProblem(403, codeForbidden, "a reader may not send a configuration: omit config to use the rules in force")
 	}
 	return s.config.Draft([]byte(config), c.caller.Socket).settings(c.crawler.Name())
 }
@@ -145,9 +145,9 @@ func (s *Server) preview(c *call, in PreviewRequest) (any, error) {
 	case samples < 0 || samples > maxSamples:
 		return nil, wrong("samples is a number from 0 to %d", maxSamples)
 	case (in.Config == "") == (in.Path == ""):
-		return nil, wrong("send the text of a configuration as config, or, over the Unix socket, name its file as path")
+		return nil, wrong("send the text of a configuration as config, or, over the Unix socket, its file as path")
 	case in.Path != "" && !c.caller.Socket:
-		return nil, newProblem(403, codeForbidden, "files of the service's machine are named over its Unix socket only: send the text as config")
+		return nil, newProblem(403, codeForbidden, "files of the service's machine can only be named over its Unix socket: send the text as config")
 	}
 	draft, err := s.draft(c, &in)
 	if err != nil {

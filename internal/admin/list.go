@@ -25,7 +25,7 @@ type Page struct {
 	Items []any `json:"items"`
 	// Next is the cursor of the following page; empty at the end.
 	Next string `json:"next,omitempty"`
-	// Total counts the whole list, where it is known; else it is 0.
+	// Total counts the whole list, if known; otherwise it is 0.
 	Total int `json:"total,omitempty"`
 }
 
@@ -33,7 +33,7 @@ type Page struct {
 var errPageFull = errors.New("the page is full")
 
 // errCursor is the error for a cursor that is not from a page.
-var errCursor = wrong("the cursor is not from a page of this list: begin without one")
+var errCursor = wrong("the cursor is not from a page of this list: start without one")
 
 // wantsLines reports whether the caller asks for the whole list as JSON Lines.
 func wantsLines(r *http.Request) bool {
@@ -101,7 +101,7 @@ func (s *Server) stream(c *call, what string, write func(io.Writer) error) (any,
 	}
 }
 
-// writePatience is how long a reader may take to accept a part of a stream.
+// writePatience is the time that a reader has to accept a part of a stream.
 const writePatience = time.Minute
 
 // patientWriter records whether anything was written, and gives up on a reader that accepts nothing.

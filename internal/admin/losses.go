@@ -44,7 +44,7 @@ func (l *Losses) hostOf(d *scheduler.StoredDeletion) (state *deletion.HostState,
 	return &deletion.HostState{Documents: scheduler.PoolBelow}, false
 }
 
-// classOfEdits is the class word of deletions that an edit of the rules caused, for which the host does not matter.
+// classOfEdits is the class of deletions that an edit of the rules caused, regardless of their host.
 const classOfEdits = "edit"
 
 // class returns the word for the class of a loss.
@@ -60,7 +60,7 @@ func Classes() []string {
 	return []string{classOfEdits, scheduler.LossFew.String(), scheduler.LossSome.String(), scheduler.LossMost.String()}
 }
 
-// forecast returns what a loss waits for.
+// forecast returns the condition that a loss waits for.
 func (l *Losses) forecast(d *scheduler.StoredDeletion, now time.Time) deletion.Forecast {
 	h, _ := l.hostOf(d)
 	return deletion.ForecastOf(d, h, l.edits, &l.set, now)
@@ -76,16 +76,16 @@ type LosingHost struct {
 	Documents int    `json:"documents"`
 	Class     string `json:"class"` // few, some or most
 	Ill       bool   `json:"ill,omitempty"`
-	// SilentSince is since when no document of it gave a good response, GoneAt when all of them leave if that
-	// continues.
+	// SilentSince is the time since which no document of it has had a good response, GoneAt the time when all of them are
+	// deleted if that continues.
 	SilentSince *time.Time `json:"silent_since,omitempty"`
 	GoneAt      *time.Time `json:"gone_at,omitempty"`
 
 	pooled bool
 }
 
-// silentTold is how long a host must be silent before it is reported, since shorter silence may be chance. goneSoon is
-// how long before a host counts as gone it is reported again.
+// silentTold is the time for which a host must be silent before it is reported, since shorter silence may be chance.
+// goneSoon is the time before a host counts as gone when it is reported again.
 const (
 	silentTold = time.Hour
 	goneSoon   = 7 * 24 * time.Hour
@@ -117,7 +117,7 @@ func (h LosingHost) String() string {
 	return line
 }
 
-// losingShown is how many hosts a status lists.
+// losingShown is the number of hosts that a status lists.
 const losingShown = 20
 
 // losing returns the hosts with pending deletions, the worst first, with their counts in n.
@@ -142,7 +142,7 @@ func (l *Losses) losing(n *PendingCounts) []LosingHost {
 
 // PendingCounts count the pending deletions.
 type PendingCounts struct {
-	// DeletionsSince is when the oldest was found, nil if none is pending.
+	// DeletionsSince is the time when the oldest was found, nil if none is pending.
 	DeletionsSince *time.Time `json:"deletions_since,omitempty"`
 	// DeletionsByReason counts them by reason, DeletionsByClass by Classes.
 	DeletionsByReason map[string]uint64 `json:"deletions_by_reason,omitempty"`

@@ -83,7 +83,7 @@ func (d *Deletion) End() string {
 	case d.Replaces:
 		return "gets its new text: " + d.Waits()
 	case d.Moves:
-		return fmt.Sprintf("leaves a target, for the source %q: %s", d.Source, d.Waits())
+		return fmt.Sprintf("leaves a target for the source %q: %s", d.Source, d.Waits())
 	}
 	return "leaves: " + d.Waits()
 }
@@ -100,24 +100,24 @@ func (d *Deletion) Seen() string {
 func (d *Deletion) Help() string {
 	switch {
 	case d.Edit != 0 && d.Moves:
-		return "If the document is to leave the target, release the edit: sextant deletions release --edit " + strconv.FormatUint(d.Edit, 10) +
-			". Its page is fetched then, or its list read. An item that its feed no longer lists stays. " +
-			"If it is to stay there, take the edit back."
+		return "To remove the document from the target, release the edit: sextant deletions release --edit " + strconv.FormatUint(d.Edit, 10) +
+			". Its page is then fetched, or its list read. An item that its feed no longer lists stays. " +
+			"To keep it there, revert the edit."
 	case d.Edit != 0:
-		return "If the document is to go, release the edit: sextant deletions release --edit " + strconv.FormatUint(d.Edit, 10) + ". If it is to stay, take the edit back."
+		return "To delete the document, release the edit: sextant deletions release --edit " + strconv.FormatUint(d.Edit, 10) + ". To keep it, revert the edit."
 	case d.Replaces:
-		return "Release it if the new text is right and is to be found at once. Drop it to keep the old text and fetch the page again."
+		return "Release it to index the new text at once. Drop it to keep the old text and fetch the page again."
 	}
-	return "Release the deletion if the document is to go at once. Drop it to keep the document and fetch the page again."
+	return "Release the deletion to delete the document at once. Drop it to keep the document and fetch the page again."
 }
 
-// cancels describes what ends the loss without removing the document.
+// cancels describes how the loss can end without removing the document.
 func (d *Deletion) cancels() string {
 	switch {
 	case d.Edit != 0 && d.Moves:
-		return "Until then it is kept current under its old source; taking the edit back cancels the move."
+		return "Until then it is kept current under its old source; reverting the edit cancels the move."
 	case d.Edit != 0:
-		return "No response of the page changes that; taking the edit back cancels the deletion."
+		return "No response of the page changes that; reverting the edit cancels the deletion."
 	case d.Replaces:
 		return "It is cancelled if the page has its old text again."
 	}

@@ -36,8 +36,8 @@ func newCollector(s *Server) *collector {
 		server: s, metrics: metrics(),
 		error:   prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read: its other metrics are absent then.", []string{"crawler"}, nil),
 		build:   prometheus.NewDesc("sextant_build_info", "1; the labels say which version runs.", []string{"version", "goversion", "goos", "goarch"}, nil),
-		notices: prometheus.NewDesc("sextant_notices_total", "Notices to each receiver, sent or given up; absent without <Notify>.", []string{"receiver", "result"}, nil),
-		ready:   prometheus.NewDesc("sextant_ready", "1 if the service can do its work, as /readyz says; 0 if it cannot.", nil, nil),
+		notices: prometheus.NewDesc("sextant_notices_total", "Notices to each receiver, sent or abandoned; absent without <Notify>.", []string{"receiver", "result"}, nil),
+		ready:   prometheus.NewDesc("sextant_ready", "1 if the service is ready, as /readyz reports; 0 if it is not.", nil, nil),
 	}
 	for _, m := range c.metrics {
 		c.descs = append(c.descs, prometheus.NewDesc(m.name, m.help, append([]string{"crawler"}, m.labels...), nil))
@@ -45,7 +45,7 @@ func newCollector(s *Server) *collector {
 	return c
 }
 
-// metrics returns the scrape handler with a registry of its own.
+// metrics returns the scrape handler with a separate registry.
 func (s *Server) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newCollector(s), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

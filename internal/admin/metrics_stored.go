@@ -112,7 +112,7 @@ func readingMetrics() []metric {
 	}
 }
 
-// renderingMetrics are of what makes pages, and of their main content.
+// renderingMetrics returns the metrics of rendering and of main content.
 func renderingMetrics() []metric {
 	browser := section(func(s *Status) *render.Status { return s.Browser })
 	main := section(func(s *Status) *meter.MainStatus { return orNone(s.Fields).Main })
@@ -126,7 +126,7 @@ func renderingMetrics() []metric {
 		}),
 		browser("sextant_browsers", gauge, "Running browsers; this and the other browser metrics are absent if no page is to be rendered.", func(b *render.Status) float64 { return float64(b.Running) }),
 		browser("sextant_browsers_limit", gauge, "Maximum number of browsers.", func(b *render.Status) float64 { return float64(b.Limit) }),
-		browser("sextant_browser_pages_rendering", gauge, "Pages with a browser that runs or starts.", func(b *render.Status) float64 { return float64(b.Rendering) }),
+		browser("sextant_browser_pages_rendering", gauge, "Pages open in a browser that is running or starting.", func(b *render.Status) float64 { return float64(b.Rendering) }),
 		browser("sextant_browser_pages_waiting", gauge, "Pages in the queue for a browser.", func(b *render.Status) float64 { return float64(b.Waiting) }),
 		browser("sextant_browser_down", gauge, "1 if the last attempt to start a browser failed.", func(b *render.Status) float64 { return yes(b.Trouble != "") }),
 		main("sextant_main_content_pages_total", counter, "Pages searched for their main content.", func(m *meter.MainStatus) float64 { return float64(m.Pages) }),

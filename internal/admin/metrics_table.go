@@ -46,7 +46,7 @@ type emitValue = func(v float64, labels ...string)
 
 type emitTimes = func(h histogram.Snapshot, labels ...string)
 
-// one makes a metric with one value. Like a value of series, it is absent while it is NaN.
+// one returns a metric with one value. Like a value of series, it is absent while it is NaN.
 func one(name string, kind metricKind, help string, value func(s *Status) float64) metric {
 	return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
 		if v := value(s); !math.IsNaN(v) {
@@ -63,7 +63,7 @@ func stamp(t *time.Time) float64 {
 	return float64(t.Unix())
 }
 
-// section makes metrics of a part of a status. They are absent while the part is.
+// section returns metrics of a part of a status. They are absent while the part is.
 func section[T any](part func(*Status) *T) func(name string, kind metricKind, help string, value func(*T) float64) metric {
 	return func(name string, kind metricKind, help string, value func(*T) float64) metric {
 		return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
@@ -74,7 +74,7 @@ func section[T any](part func(*Status) *T) func(name string, kind metricKind, he
 	}
 }
 
-// series makes metrics that have a value for each of several parts of a status, which the labels tell apart.
+// series returns metrics with a value for each of several parts of a status, which the labels distinguish.
 func series[T any](parts func(*Status) []T, labels []string, values func(*T) []string) func(name string, kind metricKind, help string, value func(*T) float64) metric {
 	return func(name string, kind metricKind, help string, value func(*T) float64) metric {
 		return metric{name: name, kind: kind, labels: labels, help: help, value: func(s *Status, emit emitValue) {
@@ -96,7 +96,7 @@ func orNone[T any](part *T) *T {
 	return part
 }
 
-// byWord makes a metric with a value for each word of a label.
+// byWord returns a metric with a value for each word of a label.
 func byWord[T int | int64 | uint64 | float64](name string, kind metricKind, label, help string, values func(*Status) map[string]T) metric {
 	return metric{name: name, kind: kind, labels: []string{label}, help: help, value: func(s *Status, emit emitValue) {
 		for word, n := range values(s) {
@@ -131,7 +131,7 @@ func crawlMetrics() []metric {
 		one("sextant_documents_lost", gauge, "Unsent documents that were lost to disk damage: they are fetched again.", func(s *Status) float64 { return float64(s.Lost) }),
 		one("sextant_documents_indexed", gauge, "URLs with a document as their newest order to the indexer.", func(s *Status) float64 { return float64(s.Indexed) }),
 		one("sextant_paused", gauge, "1 while an operator has paused the crawl.", func(s *Status) float64 { return yes(s.Paused) }),
-		{name: "sextant_idle", kind: gauge, labels: []string{"reason"}, help: "1 for the reason why workers are idle, 0 for the others; slots_full means that all work.",
+		{name: "sextant_idle", kind: gauge, labels: []string{"reason"}, help: "1 for the reason why workers are idle, 0 for the others; slots_full means that all are busy.",
 			value: func(s *Status, emit emitValue) {
 				for _, reason := range idleReasons() {
 					emit(yes(s.IdleCode == reason), reason)
@@ -162,7 +162,7 @@ func pageMetrics() []metric {
 					emit(float64(s.Errors[class]), class)
 				}
 			}},
-		byWord("sextant_documents_total", counter, "change", "Documents that were added to the index, updated in it or deleted from it.", func(s *Status) map[string]uint64 {
+		byWord("sextant_documents_total", counter, "change", "Documents added to the index, updated in it or deleted from it.", func(s *Status) map[string]uint64 {
 			store := orNone(s.Store)
 			return map[string]uint64{"added": store.DocumentsAdded, "updated": store.DocumentsUpdated, "deleted": store.DocumentsDeleted}
 		}),

@@ -26,12 +26,12 @@ func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
 			disks[d.DiskSize] = true
 			out.Conditions = append(out.Conditions, notices.Condition{
 				Event: notices.Disk,
-				Words: fmt.Sprintf("the disk is nearly full: %d MiB are free, it should be %d; the crawl ends at %d", d.DiskFree>>20, d.DiskWanted()>>20, d.DiskNeeded>>20),
+				Words: fmt.Sprintf("the disk is nearly full: %d MiB are free and %d are recommended; the crawl ends at %d", d.DiskFree>>20, d.DiskWanted()>>20, d.DiskNeeded>>20),
 			})
 		}
 		if s.ConfigError != "" && !refused { // the same for all Crawlers
 			refused = true
-			out.Conditions = append(out.Conditions, notices.Condition{Event: notices.Config, Words: "a changed configuration is refused, the old one is in force: " + s.ConfigError})
+			out.Conditions = append(out.Conditions, notices.Condition{Event: notices.Config, Words: "a changed configuration is refused; the old one is in force: " + s.ConfigError})
 		}
 	}
 	return out
@@ -61,14 +61,14 @@ func (s *Status) observe(out *notices.Observation) {
 	}
 	for _, l := range s.Sessions {
 		if l.State == sessionFailed {
-			add(notices.Login, l.Name, fmt.Sprintf("the log-in %s fails, its pages wait: %s", l.Name, l.Words))
+			add(notices.Login, l.Name, fmt.Sprintf("the log-in %s fails; its pages wait: %s", l.Name, l.Words))
 		}
 	}
 }
 
 // observeLosses adds the conditions of pending deletions.
 func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.Condition) {
-	const stays = "the index keeps what it has until that is confirmed, "
+	const stays = "the index keeps these documents until that is confirmed, "
 	pool, losses, texts := false, uint64(0), uint64(0)
 	for _, h := range s.Losing {
 		if h.Class == scheduler.LossMost.String() && !h.pooled {
@@ -80,8 +80,8 @@ func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.
 			losses, texts = losses+h.losses(), texts+h.texts()
 		}
 		if h.silent() {
-			silent := add(notices.Host, h.Host+" silent", fmt.Sprintf("no document of %s has given a good response since %s", h.Host, clock.Stamp(*h.SilentSince)))
-			silent.Since, silent.Help = *h.SilentSince, "if that goes on, its documents are deleted at "+clock.Stamp(*h.GoneAt)
+			silent := add(notices.Host, h.Host+" silent", fmt.Sprintf("no document of %s has had a good response since %s", h.Host, clock.Stamp(*h.SilentSince)))
+			silent.Since, silent.Help = *h.SilentSince, "if that continues, its documents are deleted at "+clock.Stamp(*h.GoneAt)
 			if h.goneSoon() {
 				add(notices.Host, h.Host+" gone", h.Host+" is nearly gone").Help = fmt.Sprintf("its %s are deleted at %s unless one gives a good response",
 					counted(uint64(max(h.Documents, 0)), "document"), clock.Stamp(*h.GoneAt))

@@ -12,8 +12,8 @@ import (
 // Each of Opening and Closing has one goroutine, which serves until the returned function ends it and waits for it.
 
 // Opening serves l while stores are being opened, which may take long, until done is called. It uses TLS if it has a
-// configuration. The responses state that the process is alive and, in the words of progress, how far it is.
-// Afterwards l can be served again. l may be nil.
+// configuration. The responses state that the process is alive, and its progress. Afterwards l can be served again. l
+// may be nil.
 func Opening(l net.Listener, secured *tls.Config, progress func() string) (done func()) {
 	return meanwhile(l, secured, notReadyStarting, progress)
 }
@@ -77,7 +77,7 @@ func lend(l net.Listener) (*lent, bool) {
 	return &lent{Listener: l, bounded: bounded}, ok
 }
 
-// Accept ends when the listener is to be given back.
+// Accept ends when the listener must be returned.
 func (l *lent) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil && l.over.Load() {

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// DeadLetters is the body of retry and drop: all, or what the others say.
+// DeadLetters is the body of retry and drop: all, or those that the other fields select.
 type DeadLetters struct {
 	urlList
 	Target string  `json:"target,omitempty"`
@@ -85,7 +85,7 @@ func parseOrderCursor(written string) (o orderCursor, err error) {
 	return o, nil
 }
 
-// DecidedLetters is how many dead letters were sent again or dropped.
+// DecidedLetters counts the dead letters that were sent again or dropped.
 type DecidedLetters struct {
 	DeadLetters int `json:"dead_letters"`
 }
@@ -93,11 +93,11 @@ type DecidedLetters struct {
 func decidesDead(by func(Crawler, context.Context, push.Selection) (int, error)) func(*call) (any, error) {
 	return posted(func(c *call, chosen DeadLetters) (any, error) {
 		if chosen.All == chosen.some() {
-			return nil, wrong("name URLs, a target or a source, or all of them")
+			return nil, wrong("name URLs, a target, a source, or all")
 		}
 		n, err := by(c.crawler, c.r.Context(), chosen.selection())
 		c.result = []any{"count", n}
-		return DecidedLetters{n}, soFar(err, "%d were decided before", n)
+		return DecidedLetters{n}, soFar(err, "%d were already decided", n)
 	})
 }
 
@@ -111,8 +111,8 @@ func (c *Client) DecideLetters(ctx context.Context, do string, d DeadLetters) (n
 // OutboxDetails is the backlog of the outbox.
 type OutboxDetails struct {
 	Bytes uint64 `json:"bytes"` // of waiting bodies
-	// Oldest is when the oldest waiting order was made, and Behind the same for each target's unconfirmed orders, by
-	// name; targets without any are absent.
+	// Oldest is the time when the oldest waiting order was made, and Behind the same for each target's unconfirmed orders,
+	// by name; targets without any are absent.
 	Oldest *time.Time           `json:"oldest,omitempty"`
 	Behind map[string]time.Time `json:"behind,omitempty"`
 }

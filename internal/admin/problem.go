@@ -44,7 +44,7 @@ type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
-	// Detail is what is wrong and what to do.
+	// Detail describes the problem and the remedy.
 	Detail string `json:"detail"`
 	// Code is one of a fixed list, for programs.
 	Code string `json:"code"`
@@ -129,7 +129,8 @@ func (p *Problem) write(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(append(b, '\n')) // the client may be gone
 }
 
-// IsDeclined reports whether a command was refused because of its content, and did not fail by itself or its store.
+// IsDeclined reports whether a command was refused because of its content, rather than failing because of an internal
+// error or the store.
 func IsDeclined(err error) bool {
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return true

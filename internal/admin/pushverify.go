@@ -35,7 +35,7 @@ func (s *Server) pushVerify(c *call) (any, error) {
 	return report, nil
 }
 
-// crawlerPushed gives access to what a Crawler of the service has pushed.
+// crawlerPushed gives access to the pushed documents of a Crawler of the service.
 type crawlerPushed struct{ Crawler }
 
 // Stored implements compare.Pushed.
@@ -66,7 +66,7 @@ func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]b
 func (p crawlerPushed) Still(ctx context.Context) error {
 	s, err := p.Status(ctx)
 	if n := s.Outbox.Waiting; err == nil && s.Idle != NotRunning && (!s.Paused || n > 0) {
-		err = &Declined{Err: fmt.Errorf("--delete-foreign could delete documents that are being pushed: pause the crawl and wait until its outbox is empty (%d wait), or stop the service", n)}
+		err = &Declined{Err: fmt.Errorf("--delete-foreign could delete documents that are being pushed: pause the crawl and wait until its outbox is empty (%d are waiting), or stop the service", n)}
 	}
 	return err
 }

@@ -9,11 +9,11 @@ import (
 type reasonText struct {
 	words string // a sentence without its full stop
 	more  more
-	note  string // what follows by itself, or is found elsewhere; may be empty
-	help  string // what an operator can do; empty for nothing
+	note  string // automatic consequences, or references; may be empty
+	help  string // remedies for the operator; may be empty
 }
 
-// more selects what a stored URL adds to the text of a reason.
+// more selects the details that a stored URL adds to the text of a reason.
 type more uint8
 
 const (
@@ -26,9 +26,9 @@ const (
 
 // Help texts that several reasons share.
 const (
-	changeRules = "If it is to be crawled, change what stands at the named place. Try the URL in the editor of the console, or with sextant explain, before you save."
-	lookAgain   = "A dry run shows what the site answers now. When the site works again, recrawl the URL."
-	otherURL    = "The document stands under the other URL."
+	changeRules = "To crawl it, change the setting at the named place. Try the URL in the editor of the console, or with sextant explain, before you save."
+	lookAgain   = "A dry run shows how the site responds now. When the site works again, recrawl the URL."
+	otherURL    = "The document is indexed under the other URL."
 )
 
 // reasonWords returns the text of a reason, the only one there is.
@@ -44,73 +44,73 @@ func reasonWords(r scheduler.Reason) reasonText {
 func reasonTexts() []reasonText {
 	return []reasonText{
 		scheduler.ReasonRules:      {"the rules ignore it", itsText, "", changeRules},
-		scheduler.ReasonCrawlSpace: {"it is outside of the crawl space", itsText, "", changeRules},
-		scheduler.ReasonElsewhere:  {"global.rules leave it to another crawler", itsText, "", changeRules},
-		scheduler.ReasonRenamed:    {"it is crawled under another name", itsText, "", "Look at the other URL."},
-		scheduler.ReasonNotIndexed: {"it is crawled for its links only", noMore, "", "If it is to be found, let a later rule say Index."},
-		scheduler.ReasonListGone:   {"its <XMLDocuments> is not in the configuration any more", noMore, "", "If it is to be found, write its <XMLDocuments> again."},
-		scheduler.ReasonNoTarget:   {"no target takes its push source", itsText, "", "Correct the name in <Source>, or write a <Push> that takes it."},
-		scheduler.ReasonKilled:     {"the kill list names it", itsText, "", "If it is to be found, take it out of the kill list."},
-		scheduler.ReasonMediaType:  {"its media type is not wanted", itsText, "", changeRules},
-		scheduler.ReasonRemoved:    {"the operator removed it", noMore, "", "Add it to have it back."},
+		scheduler.ReasonCrawlSpace: {"it is outside the crawl space", itsText, "", changeRules},
+		scheduler.ReasonElsewhere:  {"global.rules assigns it to another crawler", itsText, "", changeRules},
+		scheduler.ReasonRenamed:    {"it is crawled under another URL", itsText, "", "Look at the other URL."},
+		scheduler.ReasonNotIndexed: {"it is crawled only for its links", noMore, "", "To index it, add a later rule with Index."},
+		scheduler.ReasonListGone:   {"the configuration no longer has its <XMLDocuments>", noMore, "", "To index it, write its <XMLDocuments> again."},
+		scheduler.ReasonNoTarget:   {"no target accepts its push source", itsText, "", "Correct the name in <Source>, or write a <Push> that accepts it."},
+		scheduler.ReasonKilled:     {"the kill list names it", itsText, "", "To index it, remove it from the kill list."},
+		scheduler.ReasonMediaType:  {"its media type is excluded", itsText, "", changeRules},
+		scheduler.ReasonRemoved:    {"the operator removed it", noMore, "", "Add it to crawl it again."},
 
 		// A site's or page's requests.
-		scheduler.ReasonRobots:            {"robots.txt forbids it", noMore, "The URL is asked for again by itself.", "Ask the owner of the site to allow this crawler in robots.txt."},
-		scheduler.ReasonRobotsUnreachable: {"its robots.txt is unreachable", noMore, "It goes on by itself when the site answers for its robots.txt.", ""},
-		scheduler.ReasonNoIndex:           {"the page says noindex", noMore, "", "Take noindex out of the page's robots meta or its X-Robots-Tag header, then recrawl it."},
+		scheduler.ReasonRobots:            {"robots.txt forbids it", noMore, "The URL is requested again automatically.", "Ask the owner of the site to allow this crawler in robots.txt."},
+		scheduler.ReasonRobotsUnreachable: {"its robots.txt is unreachable", noMore, "The crawl continues automatically when the site serves its robots.txt.", ""},
+		scheduler.ReasonNoIndex:           {"the page has noindex", noMore, "", "Remove noindex from the page's robots meta or its X-Robots-Tag header, then recrawl it."},
 		scheduler.ReasonUnavailable:       {"the page's unavailable_after has passed", itsText, "", "Change unavailable_after in the page, then recrawl it."},
 		scheduler.ReasonCanonical:         {"the page names another URL as its canonical one", duplicate, otherURL, ""},
 		scheduler.ReasonEmpty:             {"there is nothing to index in it", noMore, "", lookAgain},
 		scheduler.ReasonSource:            {"it is a sitemap, feed or XML file", noMore, "", ""},
-		scheduler.ReasonNotNamed:          {"neither the configuration nor a robots.txt names it any more", noMore, "", ""},
-		scheduler.ReasonItemGone:          {"its feed or XML file does not list it any more", noMore, "", ""},
-		scheduler.ReasonCopy:              {"another document has its content", duplicate, otherURL, ""},
-		scheduler.ReasonNearCopy:          {"another document has nearly its content", duplicate, otherURL, ""},
-		scheduler.ReasonRedirect:          {"it redirects", redirected, "The document stands under the URL that it leads to.", ""},
+		scheduler.ReasonNotNamed:          {"no longer named by the configuration or a robots.txt", noMore, "", ""},
+		scheduler.ReasonItemGone:          {"its feed or XML file no longer lists it", noMore, "", ""},
+		scheduler.ReasonCopy:              {"another document has the same content", duplicate, otherURL, ""},
+		scheduler.ReasonNearCopy:          {"another document has nearly the same content", duplicate, otherURL, ""},
+		scheduler.ReasonRedirect:          {"it redirects", redirected, "The document is indexed under the target's URL.", ""},
 		scheduler.ReasonMoved:             {"its site has moved", redirected, "", "Write the new address of the site in the configuration."},
-		scheduler.ReasonTruncated:         {"it is longer than maxBodyBytes or maxPDFBytes, and the rest was not read", noMore, "", "Raise the limit if the rest is to be found."},
+		scheduler.ReasonTruncated:         {"it is longer than maxBodyBytes or maxPDFBytes, and the rest was not read", noMore, "", "To index the rest, raise the limit."},
 		scheduler.ReasonUnreadable:        {"it cannot be read", textAlone, "", lookAgain},
 		scheduler.ReasonUnreadFile:        {"it cannot be read", textAlone, "", lookAgain},
-		scheduler.ReasonNoText:            {"there is no text in it, or nothing reads its type", noMore, "", "Exclude types that are not wanted by MimeTypes."},
-		scheduler.ReasonNoField:           {"a Field that the configuration looks for is not there", noMore, "", "Look at it with sextant fetch; change the selector, or narrow the Field's condition to the pages that have it."},
-		scheduler.ReasonAppShell:          {"only its scripts fill the page, and they were not run or wrote hardly anything", noMore, "", "Have it rendered by a browser (Fetch render=\"auto\"); where it is, see which requests were refused. Or crawl a form of the site that its server renders, such as its sitemap, feed or printable pages."},
-		scheduler.ReasonNotProcessed:      {"the answer has nothing to index", itsText, "", lookAgain},
+		scheduler.ReasonNoText:            {"it has no text, or no reader supports its type", noMore, "", "Exclude unwanted types with MimeTypes."},
+		scheduler.ReasonNoField:           {"a Field of the configuration was not found", noMore, "", "Inspect it with sextant fetch; change the selector, or narrow the Field's condition to the pages that have it."},
+		scheduler.ReasonAppShell:          {"only scripts fill the page, and they were not run or added hardly any text", noMore, "", "Have a browser render it (Fetch render=\"auto\"); if it already does, check which requests were refused. Or crawl pages that the site's server renders, such as a sitemap, feed or printable version."},
+		scheduler.ReasonNotProcessed:      {"the response contains nothing to index", itsText, "", lookAgain},
 
 		// Visits that failed, or could not be made.
-		scheduler.ReasonNewText: {"its text shares next to nothing with that in the index", noMore, "", lookAgain},
-		scheduler.ReasonTarget: {"its push source is another one, and a target does not take that", noMore, "",
+		scheduler.ReasonNewText: {"its text shares almost nothing with that in the index", noMore, "", lookAgain},
+		scheduler.ReasonTarget: {"its push source changed, and a target does not accept the new one", noMore, "",
 			changeRules},
 		scheduler.ReasonNotFound: {"the site does not have it", itsText, "",
 			"Fix the links to it, or the site; then recrawl it."},
-		scheduler.ReasonClientError: {"the site refuses it", itsText, "", lookAgain},
+		scheduler.ReasonClientError: {"the site refuses access", itsText, "", lookAgain},
 		scheduler.ReasonServerError: {"the site fails", itsText, "", lookAgain},
-		scheduler.ReasonOtherStatus: {"the site's answer makes no sense", itsText, "", lookAgain},
+		scheduler.ReasonOtherStatus: {"the site's response is invalid", itsText, "", lookAgain},
 		scheduler.ReasonLogin: {"the site requires a log-in", itsText, "",
-			"See that the log-in of the configuration works; sextant status names those that fail."},
+			"Check that the log-in of the configuration works; sextant status lists those that fail."},
 		scheduler.ReasonDNS:         {"the name of its host cannot be resolved", itsText, "", lookAgain},
 		scheduler.ReasonConnect:     {"its host cannot be reached", itsText, "", lookAgain},
 		scheduler.ReasonTLS:         {"no secure connection to its host can be made", itsText, "", lookAgain},
 		scheduler.ReasonTimeout:     {"its host takes too long", itsText, "", lookAgain},
-		scheduler.ReasonProtocol:    {"its host does not speak HTTP as it should", itsText, "", lookAgain},
+		scheduler.ReasonProtocol:    {"its host violates HTTP", itsText, "", lookAgain},
 		scheduler.ReasonBadRedirect: {"its redirects lead to no page", itsText, "", lookAgain},
 		scheduler.ReasonAddress: {"the address of its host is refused", itsText, "",
-			"If its host is to be crawled, allow the address in the configuration."},
-		scheduler.ReasonProxy: {"its proxy does not answer", itsText, "It goes on by itself when the proxy answers.",
+			"To crawl its host, allow the address in the configuration."},
+		scheduler.ReasonProxy: {"its proxy does not respond", itsText, "The crawl continues automatically when the proxy responds.",
 			""},
 		scheduler.ReasonRendering: {"it cannot be rendered", itsText, "",
-			"A dry run with rendering shows what the browser makes of it."},
+			"A dry run with rendering shows the result of the browser."},
 		scheduler.ReasonNoBrowser: {"no browser can be started to render it", itsText,
-			"It goes on by itself when one can.", "See the page on rendering in the manual."},
-		scheduler.ReasonBodyLost: {"its document was lost before it was sent, because the disk damaged it", itsText,
-			"It is fetched again, before what is new; until then the indexer has an older version, or none.", ""},
-		scheduler.ReasonReader: {"this machine could not read it", itsText,
-			"It is tried again by itself; its document stays.", "If it stays so, give the workers more time or memory: " +
+			"The crawl continues automatically when one can.", "See the page on rendering in the manual."},
+		scheduler.ReasonBodyLost: {"its document was damaged on disk before it was sent", itsText,
+			"It is fetched again before new URLs; until then the indexer has an older version, or none.", ""},
+		scheduler.ReasonReader: {"this machine failed to read it", itsText,
+			"It is retried automatically; its document stays.", "If that persists, give the workers more time or memory: " +
 				"documentTimeoutS, documentMaxMemoryMB."},
 		scheduler.ReasonBotWall: {"a bot wall refuses this crawler", itsText,
-			"It is asked for again every hour; its document stays.", "Ask the owner of the site to admit this " +
+			"It is requested again every hour; its document stays.", "Ask the owner of the site to admit this " +
 				"crawler there, by its User-Agent and the address that it comes from. Sextant solves no challenge and shows " +
 				"no other name."},
-		scheduler.ReasonSessionWaits: {"its log-in does not work at present", itsText, "It goes on by itself when the log-in works; sextant status names those that fail.", ""},
+		scheduler.ReasonSessionWaits: {"its log-in currently fails", itsText, "The crawl continues automatically when the log-in works; sextant status lists those that fail.", ""},
 	}
 }
 

@@ -44,14 +44,14 @@ func TestRefused(t *testing.T) {
 	if err := os.Chmod(SocketPath(data), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := refused(data); err == nil || !strings.Contains(err.Error(), "a service runs on "+data) {
+	if err := refused(data); err == nil || !strings.Contains(err.Error(), "a service is running on "+data) {
 		t.Errorf("somebody else: %v", err)
 	}
 	if err := os.Chmod(data, 0); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.Chmod(data, 0o700) }() //nolint:gosec // a folder
-	if err := refused(data); err == nil || !strings.Contains(err.Error(), "by its owner only") {
+	if err := refused(data); err == nil || !strings.Contains(err.Error(), "visible only to its owner") {
 		t.Errorf("a closed folder: %v", err)
 	}
 }
@@ -80,9 +80,9 @@ func TestSilent(t *testing.T) {
 	if c != nil || err == nil {
 		t.Fatalf("a client %v, %v", c, err)
 	}
-	want := fmt.Sprintf("a service runs on %s and has not answered within 20ms: ", data)
+	want := fmt.Sprintf("a service is running on %s but did not respond within 20ms: ", data)
 	if runtime.GOOS == "linux" {
-		want += fmt.Sprintf("its process %d lives", os.Getpid())
+		want += fmt.Sprintf("its process %d exists", os.Getpid())
 	}
 	if !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)

@@ -34,13 +34,13 @@ func replaceConfig(path string, before, text []byte) error {
 
 // errChanged is the response to a caller that has not seen the text it would replace.
 func errChanged() *Problem {
-	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
+	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed in the meantime: read it again, and repeat your change")
 }
 
-// unwritable adds what to do to an error of a file that the service may not write.
+// unwritable adds a remedy to the error for a file that the service cannot write.
 func unwritable(path string, err error) error {
 	if folder := filepath.Dir(path); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return &Declined{Err: fmt.Errorf("the service may not write to %s (%w): edit the file on the machine and reload, or let its user write there (chown; under systemd also ReadWritePaths=%s)", folder, err, folder)}
+		return &Declined{Err: fmt.Errorf("the service cannot write to %s (%w): edit the file on the machine and reload, or give its user write permission (chown; under systemd also ReadWritePaths=%s)", folder, err, folder)}
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 
 // Rounds belong to the goroutine of the history, which calls the watcher.
 
-// roundOf is what a sighting has of rounds.
+// roundOf contains the rounds of a sighting.
 type roundOf struct {
 	discovery time.Time            // when the last round of discovery began
 	schedules map[string]time.Time // when each runs next
@@ -22,7 +22,7 @@ type roundOf struct {
 // round is a round that has begun.
 type round struct {
 	of           string
-	more         int       // how many have begun since
+	more         int       // number of rounds that have begun since
 	began, ended time.Time // ended is zero while URLs wait
 	from, to     events.Made
 }
@@ -42,7 +42,7 @@ func roundsOf(c Crawler, s *Status) roundOf {
 	return r
 }
 
-// Made counts what became of documents since the process started.
+// Made counts the changes of documents since the process started.
 func (s *Status) Made() events.Made {
 	m := events.Made{Failed: sum(s.Errors)}
 	if s.Store != nil {
@@ -54,7 +54,7 @@ func (s *Status) Made() events.Made {
 // roundsEvery is the least time between events about rounds: frequent ones would displace those of operators.
 const roundsEvery = time.Hour
 
-// rounds records a round once nothing waits any more, or the next one begins. Those that come more often than
+// rounds records a round when no URL of it is pending, or the next one begins. Those that come more often than
 // roundsEvery are recorded as one.
 func (w *watcher) rounds(ctx context.Context, c Crawler, s *Status, before, now *sighting) {
 	if w.server.about.Once {
@@ -82,7 +82,7 @@ func (w *watcher) rounds(ctx context.Context, c Crawler, s *Status, before, now 
 	}
 }
 
-// end notes the end of a round, unless it has ended before.
+// end records the end of a round, unless it has already ended.
 func (r *round) end(counts events.Made) {
 	if r.ended.IsZero() {
 		r.ended, r.to = time.Now(), counts

@@ -21,11 +21,11 @@ import (
 type route struct {
 	method, path string
 	role         Role   // the least that may ask for it
-	crawler      bool   // it is about one Crawler, which ?crawler= names; it may stand in every query
-	change       string // what it changes, or hands out whole, for the log; empty: nothing
-	heavy        bool   // it reads a whole store, or asks other servers: few run at once
+	crawler      bool   // it concerns one Crawler, which ?crawler= names; every query can have it
+	change       string // what it changes or exports, for the log; may be empty
+	heavy        bool   // it reads a whole store or contacts other servers, so few run concurrently
 	body         int64  // bytes that a request may have; 0 is maxRequestBytes
-	query        string // parameters that it takes beside crawler, with spaces between; see names
+	query        string // parameters other than crawler, separated by spaces; see names
 
 	answer func(*call) (any, error)
 	// plain writes the response itself.
@@ -146,7 +146,7 @@ func (r *route) parameters(written string) (url.Values, error) {
 		case written == "":
 		case strings.HasSuffix(marked[i], "#"):
 			if n, err := strconv.Atoi(written); err != nil || n < 1 || n > MaxLimit {
-				return nil, wrong("%s %q is no number from 1 to %d", name, written, MaxLimit)
+				return nil, wrong("%s %q is not a number from 1 to %d", name, written, MaxLimit)
 			}
 		case strings.HasSuffix(marked[i], "?"):
 			if _, err := strconv.ParseBool(written); err != nil {
@@ -163,13 +163,13 @@ func (c *call) number(name string) int {
 	return n
 }
 
-// says returns the value of a parameter marked ?, or false without it. The parameter yes confirms large changes.
+// says returns the value of a parameter marked ?, or false if absent. The parameter yes confirms large changes.
 func (c *call) says(name string) bool {
 	yes, _ := strconv.ParseBool(c.query.Get(name)) // it was checked
 	return yes
 }
 
-// refusal says why a caller may not.
+// refusal returns the reason why a caller is refused.
 func refusal(route *route, caller Caller) *Problem {
 	if caller.Role <= Local {
 		whose := "the operator's"
@@ -177,9 +177,9 @@ func refusal(route *route, caller Caller) *Problem {
 			whose = "a reader's or the operator's"
 		}
 		return newProblem(http.StatusUnauthorized, codeNoToken,
-			"this needs %s token, as in Authorization: Bearer TOKEN; sextant token prints the file that holds it", whose)
+			"this requires %s token, as in Authorization: Bearer TOKEN; sextant token prints the path of its file", whose)
 	}
-	return newProblem(http.StatusForbidden, codeForbidden, "a %s may not do this, it needs the %s's token", caller.Role, route.role)
+	return newProblem(http.StatusForbidden, codeForbidden, "a %s may not do this: it requires the %s's token", caller.Role, route.role)
 }
 
 // write sends a response; nil is an empty object.
@@ -196,7 +196,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, answer any) {
 	}
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(answer); err != nil {
-		s.log.Error("an answer cannot be written", "error", err)
+		s.log.Error("cannot write a response", "error", err)
 		problemOf(err).write(w, r)
 		return
 	}
@@ -263,7 +263,7 @@ func told(body []byte) string {
 	return strings.Join(parts, ", ")
 }
 
-// posted makes the answer of a route that reads its body into a T.
+// posted returns the function of a route that decodes its body into a T.
 func posted[T any](answer func(*call, T) (any, error)) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		var in T
@@ -298,7 +298,7 @@ func decodeBody(b []byte, into any) error {
 	if json.Unmarshal(b, &fields) == nil {
 		for name, value := range fields {
 			if string(value) == "null" && name != "urls" { // it would count as absent; an empty list may be written like this
-				return wrong("%q is null: write a value, or leave it out", name)
+				return wrong("%q is null: write a value, or omit it", name)
 			}
 		}
 	}
@@ -307,7 +307,7 @@ func decodeBody(b []byte, into any) error {
 	err := in.Decode(into)
 	if err == nil {
 		if _, more := in.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows the JSON value")
+			err = errors.New("there is more after the JSON value")
 		}
 	}
 	if err != nil {

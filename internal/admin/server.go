@@ -2,17 +2,14 @@
 // Health, status and metrics are open to this machine. The API is for the owner of the data directory, over a Unix
 // socket, and for holders of a token.
 //
-// It owns the table of routes, tokens and certificate, the rate limits of unknown callers, the
-// configuration's file as the API writes it, and the history of figures. A command without a
-// service uses the same routes, in its own process.
+// It owns the table of routes, tokens and certificate, the rate limits of unknown callers, the configuration's file as
+// the API writes it, and the history of figures. A command without a service uses the same routes, in its own process.
 //
-// Goroutines: Server.Run serves each listener, by net/http with one goroutine a connection,
-// and keeps the history; Opening and Closing answer while a service opens or closes its stores; RoundTrip runs a
-// handler without a connection. Each waits for its own.
-//
-// Locks: one each for tokens, connections, paces, places for long requests, history and
-// the count of pending deletions. None is held over a request, and none is taken while another
-// is held. A tally alone is held over a walk through the store.
+// Goroutines: Server.Run serves each listener, by net/http with one goroutine a connection, and keeps the history;
+// Opening and Closing answer while a service opens or closes its stores; RoundTrip runs a handler without a connection.
+// Each waits for its own goroutines. Locks: one each for tokens, connections, paces, slots for long requests, history
+// and the count of pending deletions. None is held over a request, and none is taken while another is held. Only that
+// of a tally is held over a walk through the store.
 package admin
 
 import (
@@ -54,8 +51,7 @@ type Server struct {
 	mux     *http.ServeMux
 }
 
-// NewServer returns a server. It answers once Run is called. If access is nil, there are no
-// tokens.
+// NewServer returns a server. It responds once Run is called. If access is nil, there are no tokens.
 func NewServer(crawlers []Crawler, service Service, configuration Configuration, access *Access, log *slog.Logger) *Server {
 	s := &Server{
 		crawlers: crawlers, service: service, config: configuration, access: access, log: log, guard: newGuard(access),
@@ -70,8 +66,8 @@ func NewServer(crawlers []Crawler, service Service, configuration Configuration,
 	return s
 }
 
-// Mount adds a pattern of http.ServeMux that h answers for callers with a role. It must be called
-// before Run. Host, Origin and rate are checked before h is called.
+// Mount adds a pattern of http.ServeMux that h serves for callers with a role. It must be called before Run. Host,
+// Origin and rate are checked before h is called.
 func (s *Server) Mount(pattern string, role Role, h http.Handler) {
 	method, path, _ := strings.Cut(pattern, " ")
 	s.mount(&route{method: method, path: path, role: role, plain: h})
@@ -90,7 +86,7 @@ func (s *Server) mount(route *route) {
 		}
 		if _, within := r.Context().Value(ownerKey{}).(Caller); caller.Role == Reader && !within {
 			if !s.readers.take(maxReaderRequests) {
-				busy("%d requests of readers are being answered: try again in a moment", maxReaderRequests).write(w, r)
+				busy("%d requests of readers are in progress: retry in a moment", maxReaderRequests).write(w, r)
 				return
 			}
 			defer s.readers.free()
@@ -136,9 +132,8 @@ const (
 	shutdownTimeout = 5 * time.Second
 )
 
-// Run serves until ctx ends: clients with a token on open, and the operator on owner, the Unix socket,
-// which its file mode protects. Either may be nil. Run closes open. It does not close a
-// socket, because Closing answers on it next.
+// Run serves until ctx ends: clients with a token on open, and the operator on owner, the Unix socket, which its file
+// mode protects. Either may be nil. Run closes open. It does not close a socket, because Closing uses it next.
 func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	serve := func(l net.Listener, server *http.Server) {
@@ -202,7 +197,7 @@ func (s *Server) overTCP() http.Handler {
 		defer end()
 		secure(w.Header(), r.TLS != nil)
 		if p := s.guard.judge(r); p != nil {
-			s.log.Debug("a request is refused", "remote", r.RemoteAddr, "why", p.Detail)
+			s.log.Debug("refused a request", "remote", r.RemoteAddr, "why", p.Detail)
 			p.write(w, r)
 			return
 		}
@@ -237,9 +232,9 @@ type About struct {
 	Version string // of the program
 	// Notices returns the status of the receivers of notices; nil: there are none.
 	Notices func() []notices.Status
-	// Round is called with what each round did; nil: it is not.
+	// Round, if not nil, is called with the results of each round.
 	Round func(crawler, words string)
-	// Once is set if the process ends by itself, when nothing is left to do.
+	// Once is set if the process ends when its work is done.
 	Once bool
 }
 

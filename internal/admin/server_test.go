@@ -112,7 +112,7 @@ func fakeDeletions() []scheduler.StoredDeletion {
 	return []scheduler.StoredDeletion{
 		{Seq: 1, URL: "https://b.test/1", Reason: scheduler.ReasonNotFound, Loss: loss(1), Text: "404 Not Found"},
 		{Seq: 2, URL: "https://b.test/2", Reason: scheduler.ReasonRules, Edit: 17, Loss: loss(2), Text: "rule 3 at CrawlConfig.xml:9:1"},
-		{Seq: 3, URL: "http://a.test/3", Source: "s", Reason: scheduler.ReasonNewText, Replaces: true, Loss: loss(3), Text: "its text is another one"},
+		{Seq: 3, URL: "http://a.test/3", Source: "s", Reason: scheduler.ReasonNewText, Replaces: true, Loss: loss(3), Text: "its text has changed"},
 	}
 }
 
@@ -310,12 +310,12 @@ func TestHosts(t *testing.T) {
 func TestHostWords(t *testing.T) {
 	soon := time.Now().Add(time.Second)
 	for want, info := range map[string]scheduler.HostInfo{
-		"http://h                                      3 URLs": {Origin: "http://h", Waiting: [scheduler.Sources]uint64{1, 2}},
-		": the pause between two requests":                     {Until: soon},
-		": its robots.txt asks for a pause":                    {Until: soon, Closing: scheduler.ByCrawlDelay},
-		": it failed; failed 3 times in a row":                 {Until: soon, Closing: scheduler.ByBackoff, Errors: 3},
-		": not at this time of day, by the hours":              {Until: soon, Closing: scheduler.ByHours},
-		": asked for": {Until: soon, Closing: scheduler.ByCaller},
+		"http://h                                      3 URLs":      {Origin: "http://h", Waiting: [scheduler.Sources]uint64{1, 2}},
+		": the pause between two requests":                          {Until: soon},
+		": its robots.txt requires a pause":                         {Until: soon, Closing: scheduler.ByCrawlDelay},
+		": it failed; failed 3 times in a row":                      {Until: soon, Closing: scheduler.ByBackoff, Errors: 3},
+		": outside the hours":                                       {Until: soon, Closing: scheduler.ByHours},
+		": asked for":                                               {Until: soon, Closing: scheduler.ByCaller},
 		"0 URLs; ill: none of its documents is deleted or replaced": {Ill: true},
 	} {
 		if h := NewHostStatus(info); !strings.Contains(h.String(), want) || (h.ClosedUntil == nil) != info.Until.IsZero() {

@@ -20,10 +20,10 @@ type Service interface {
 // Configuration is the file that the process is configured by.
 type Configuration interface {
 	Path() string
-	// History is where the texts are kept that were the configuration.
+	// History stores the earlier texts of the configuration.
 	History() ConfigHistory
-	// Draft reads a text as if it stood in that file. A text that is not local came over the
-	// network: it may name only what the file named that was last written on this machine.
+	// Draft reads a text as if it were in the configuration's file. A text that is not local came over the network: it can
+	// name only what the file last written on this machine named.
 	Draft(text []byte, local bool) *Draft
 	// DraftFile parses a configuration at another path.
 	DraftFile(path string) (*Draft, error)
@@ -42,7 +42,6 @@ type Reloaded struct {
 type ReloadOptions struct {
 	// Yes lets changed rules delete any number of documents.
 	Yes bool
-	// Now fetches documents at once that rules and roots give other metas, or another source, than they were pushed
-	// with.
+	// Now refetches at once the documents whose metas or source, as set by rules and roots, differ from those last pushed.
 	Now bool
 }

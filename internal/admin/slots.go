@@ -63,7 +63,7 @@ func (s *Server) enter(c *call) (leave func(), err error) {
 		most = maxHeavyTCP
 	}
 	if !s.heavy.take(most) {
-		return nil, busy("%d requests that take long are being answered: try again when one has ended", most)
+		return nil, busy("%d long requests are in progress: retry when one has ended", most)
 	}
 	return s.heavy.free, nil
 }
@@ -78,7 +78,7 @@ func (s *Server) readBody(c *call) error {
 			places, most = &s.bodies.readers, maxBodiesReaders
 		}
 		if !places.take(most) {
-			return busy("%d large request bodies are being read: try again when one has arrived", most)
+			return busy("%d large request bodies are being read: retry when one has been received", most)
 		}
 		defer places.free()
 	}
@@ -97,7 +97,7 @@ func brokenBody(err error) error {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return err
 	}
-	return wrong("the body of the request breaks off: %v", err)
+	return wrong("the body of the request was cut off: %v", err)
 }
 
 // busy returns the response for a caller that should retry later.

@@ -26,13 +26,13 @@ func (s *Status) State() State {
 	}
 	switch s.IdleCode {
 	case crawl.IdlePaused:
-		return State{"warn", "Paused", "nothing is fetched until it is resumed"}
+		return State{"warn", "Paused", "no page is fetched until it is resumed"}
 	case crawl.IdleStopping:
 		return State{"warn", "Stopping", "pages in flight are finished"}
 	case crawl.IdleStarting:
 		return State{"", "Starting", ""}
 	case crawl.IdleOutboxFull:
-		return State{"bad", "Stopped", "the outbox is full, because an indexer does not take what waits"}
+		return State{"bad", "Stopped", "the outbox is full, because an indexer does not accept the waiting documents"}
 	case crawl.IdleStoreSlow:
 		return State{"warn", "Crawling slowly", s.Idle}
 	case crawl.IdleSourcesOff:
@@ -47,7 +47,7 @@ func (s *Status) State() State {
 		}
 	}
 	if s.Paused {
-		return State{"warn", "Paused", "nothing is fetched until it is resumed"}
+		return State{"warn", "Paused", "no page is fetched until it is resumed"}
 	}
 	return State{"good", "Crawling", fmt.Sprintf("%.1f pages/s, %s in flight", s.Rates.PagesPerS, counted(uint64(max(s.InFlight, 0)), "URL"))} //nolint:gosec // not negative
 }
@@ -71,9 +71,9 @@ func (s *Status) limited() State {
 	case s.InFlight > 0:
 		return State{"good", "Crawling", "all hosts with work are being visited"}
 	case sick > 0:
-		return State{"warn", "Waiting", counted(uint64(sick), "host") + " failed or asked for a pause"} //nolint:gosec // not negative
+		return State{"warn", "Waiting", counted(uint64(sick), "host") + " failed or requested a pause"} //nolint:gosec // not negative
 	case hours > 0:
-		return State{"", "Waiting", "by the hours of the Throttle elements"}
+		return State{"", "Waiting", "outside the hours of the Throttle elements"}
 	}
 	return State{"good", "Crawling", "limited by the pause of its hosts"}
 }

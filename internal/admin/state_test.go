@@ -21,7 +21,7 @@ func TestState(t *testing.T) {
 		{crawl.IdleSlotsFull, 1, nil, "Crawling: 0.0 pages/s, 1 URL in flight", "good"},
 		{crawl.IdleHostsClosed, 0, map[string]int{scheduler.ByThrottle.String(): 1, scheduler.ByCrawlDelay.String(): 1, scheduler.ByBackoff.String(): 7}, "Crawling: limited by the pause of 2 hosts", "good"},
 		{crawl.IdleHostsClosed, 0, map[string]int{scheduler.ByBackoff.String(): 1}, "Waiting: 1 host failed", "warn"},
-		{crawl.IdleHostsClosed, 0, map[string]int{scheduler.ByHours.String(): 1}, "Waiting: by the hours", ""},
+		{crawl.IdleHostsClosed, 0, map[string]int{scheduler.ByHours.String(): 1}, "Waiting: outside the hours", ""},
 		{crawl.IdleHostsBusy, 2, nil, "Crawling: all hosts", "good"},
 		{crawl.IdleNoURL, 0, nil, "Idle: nothing waits", ""},
 		{crawl.IdleNoURL, 1, nil, "Crawling: ", "good"},

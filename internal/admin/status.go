@@ -19,20 +19,20 @@ type Status struct {
 	// Edits are the edits of the rules with pending deletions, or by which stored URLs are being judged, oldest first.
 	Edits []EditStatus      `json:"edits,omitempty"`
 	sent  map[uint64]uint64 // see sentByWord
-	// ClosedFor counts the hosts that may not be visited yet, by the word for the reason. NextOpening is when the first
-	// of them opens, nil if there is none.
+	// ClosedFor counts the hosts that may not be visited yet, by the word for the reason. NextOpening is the time when the
+	// first of them opens, nil if there is none.
 	ClosedFor   map[string]int `json:"closed_for,omitempty"`
 	NextOpening *time.Time     `json:"next_opening,omitempty"`
-	// IllHosts is how many hosts are ill; Ill names the first few.
+	// IllHosts is the number of ill hosts; Ill names the first few.
 	IllHosts int                 `json:"ill_hosts,omitempty"`
 	Ill      []scheduler.IllHost `json:"ill,omitempty"`
-	// NextDue is when the first retry or refresh is due, nil if none is known.
+	// NextDue is the time of the first retry or refresh, nil if unknown.
 	NextDue *time.Time `json:"next_due,omitempty"`
 	// Schedules are those of the configuration, and when each runs next.
 	Schedules []crawl.Schedule `json:"schedules,omitempty"`
 	Store     *StoreStatus     `json:"store,omitempty"`
-	// ConfigLoadedAt is when the configuration in force was read, StartedAt when the service started, and Version is
-	// the program's. All are absent without a running service.
+	// ConfigLoadedAt is the time when the configuration in force was read, StartedAt when the service started, and Version
+	// is the program's. All are absent without a running service.
 	ConfigLoadedAt *time.Time `json:"config_loaded_at,omitempty"`
 	StartedAt      *time.Time `json:"started_at,omitempty"`
 	Version        string     `json:"version,omitempty"`
@@ -68,7 +68,7 @@ func utc(t time.Time) *time.Time {
 	return &t
 }
 
-// StoreStatus is how a store does. The counts are since it was opened.
+// StoreStatus is the state of a store. The counts are since it was opened.
 type StoreStatus struct {
 	TableBytes     int64   `json:"table_bytes"` // on disk, as the others
 	LogBytes       int64   `json:"log_bytes"`

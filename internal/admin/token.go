@@ -29,7 +29,7 @@ type token struct {
 	sum  [sha256.Size]byte
 }
 
-// TokenError is an unusable file for access, with what to do.
+// TokenError is the error for an unusable token or certificate file, with a remedy.
 type TokenError struct {
 	Path, Words string
 }
@@ -59,7 +59,7 @@ func EnsureToken(data string, role Role) (path string, made bool, err error) {
 	return path, true, nil
 }
 
-// CheckToken returns what is wrong with the file of a token, or nil.
+// CheckToken returns an error for an unusable token file, or nil.
 func CheckToken(path string) error {
 	_, err := readToken(path, Nobody)
 	return err
@@ -89,9 +89,9 @@ func readToken(path string, role Role) (token, error) {
 	text := strings.TrimSpace(string(b))
 	switch {
 	case text == "":
-		return token{}, &TokenError{path, "it is empty: write a token into it, or remove it and have sextant token make one"}
+		return token{}, &TokenError{path, "it is empty: write a token to it, or remove it and run sextant token to create one"}
 	case len(text) < MinToken:
-		return token{}, &TokenError{path, fmt.Sprintf("its token has %d characters and could be guessed: write %d random ones or more, as openssl rand -hex 32 makes them", len(text), MinToken)}
+		return token{}, &TokenError{path, fmt.Sprintf("its token has %d characters and could be guessed: write at least %d random ones, such as the output of openssl rand -hex 32", len(text), MinToken)}
 	case len(b) > maxToken || strings.ContainsFunc(text, notInToken):
 		return token{}, &TokenError{path, "its content is not a token: one line of letters, digits and -._~+/= is expected"}
 	}
@@ -118,5 +118,5 @@ func notInToken(r rune) bool {
 func tooWide(info fs.FileInfo) bool { return info.Mode().Perm()&0o037 != 0 }
 
 func wideWords(info fs.FileInfo) string {
-	return fmt.Sprintf("its mode %04o lets others read or change it: chmod 600 (640 where a group must read it)", info.Mode().Perm())
+	return fmt.Sprintf("its mode %04o lets others read or change it: run chmod 600 (640 if a group must read it)", info.Mode().Perm())
 }

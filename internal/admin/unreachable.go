@@ -14,14 +14,14 @@ func refused(data string) error {
 	path := SocketPath(data)
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrPermission) {
-		return refusedTo(data, ownerOf(data), "whether a service runs on "+data+" can be seen by its owner only")
+		return refusedTo(data, ownerOf(data), "whether a service is running on "+data+" is visible only to its owner")
 	}
 	if err != nil || info.Mode().Type() != os.ModeSocket {
 		return nil
 	}
 	conn, err := (&net.Dialer{Timeout: dialTimeout}).Dial("unix", path)
 	if errors.Is(err, fs.ErrPermission) {
-		return refusedTo(data, ownerOf(path), "a service runs on "+data+", and answers its owner only")
+		return refusedTo(data, ownerOf(path), "a service is running on "+data+", but accepts only its owner")
 	}
 	if err == nil {
 		_ = conn.Close() // another error
@@ -40,15 +40,15 @@ func refusedTo(data, owner, words string) error {
 // silent returns the error for a service with an open socket that did not respond in time: it hangs, is stopped, or the
 // machine is overloaded.
 func silent(data string, after time.Duration) error {
-	words := fmt.Sprintf("a service runs on %s and has not answered within %s", data, after)
+	words := fmt.Sprintf("a service is running on %s but did not respond within %s", data, after)
 	pid := 0
 	if conn, err := (&net.Dialer{Timeout: time.Second}).Dial("unix", SocketPath(data)); err == nil {
 		pid = peerProcess(conn)
 		_ = conn.Close()
 	}
 	if pid == 0 {
-		return fmt.Errorf("%s: see its log, and restart it if it stays so", words)
+		return fmt.Errorf("%s: see its log, and restart it if this persists", words)
 	}
-	return fmt.Errorf("%s: its process %d lives; try again if the machine is busy, and continue the process with kill -CONT %d if it was stopped (by SIGSTOP or Ctrl-Z); "+
-		"else end it with kill -QUIT %d, which writes to its log where it hangs, and start it again: nothing that was committed is lost", words, pid, pid, pid)
+	return fmt.Errorf("%s: its process %d exists; retry if the machine is busy, and continue the process with kill -CONT %d if it was stopped (by SIGSTOP or Ctrl-Z); "+
+		"otherwise end it with kill -QUIT %d, which logs where it hangs, and start it again: committed data is not lost", words, pid, pid, pid)
 }

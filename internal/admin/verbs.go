@@ -10,13 +10,13 @@ import (
 // deletionFilter are the parameters that select pending deletions.
 const deletionFilter = "host reason edit up_to url"
 
-// routes returns all that the service answers to, except for what Mount adds. A verb is one row here: where it is, the
-// role that it needs, its parameters, and the change that the log and the events name.
+// routes returns all routes of the service, except those that Mount adds. Each route is one row: its path, the role
+// that it requires, its parameters, and the change that the log and the events name.
 func (s *Server) routes() []route { return append(s.lookRoutes(), s.actRoutes()...) }
 
-// lookRoutes show what is stored, what the service does, and what would become of URLs. They change nothing, except for
-// push/verify where it is to repair. Those that take the text of a configuration are the operator's: what it names is
-// read.
+// lookRoutes show stored data, the state of the service, and predictions for URLs. They change nothing, except for
+// push/verify with repairs. Those that take the text of a configuration require the operator, because files that it
+// names are read.
 func (s *Server) lookRoutes() []route {
 	all := []route{
 		{method: "GET", path: "/healthz", role: Nobody, plain: http.HandlerFunc(healthz)},

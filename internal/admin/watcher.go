@@ -23,7 +23,7 @@ type watcher struct {
 	rules  map[string]string    // by Crawler: those by which all stored URLs are judged, as far as events say
 
 	mu      sync.Mutex
-	reloads map[string]string // by Crawler: the caller of a reload whose effect was not seen yet
+	reloads map[string]string // by Crawler: the caller of a reload whose effect has not been observed yet
 }
 
 // sighting is the basis of events.
@@ -70,7 +70,7 @@ func (w *watcher) note(ctx context.Context, c Crawler, e events.Event) {
 		e.At = time.Now()
 	}
 	if err := c.Note(ctx, e); err != nil {
-		w.server.log.Warn("an event is not kept", "crawler", c.Name(), "kind", e.Kind, "error", err)
+		w.server.log.Warn("cannot store an event", "crawler", c.Name(), "kind", e.Kind, "error", err)
 	}
 }
 
@@ -130,7 +130,7 @@ func (w *watcher) started(ctx context.Context, c Crawler) {
 	version := w.server.about.Version
 	all, err := events.List(ctx, c.Reports())
 	if err != nil {
-		w.server.log.Warn("the events cannot be read", "crawler", c.Name(), "error", err)
+		w.server.log.Warn("cannot read the events", "crawler", c.Name(), "error", err)
 		return
 	}
 	is := func(e events.Event) bool { return e.Kind == events.Start }
@@ -214,7 +214,7 @@ func sentByWord(edits []deletion.Edit) map[uint64]uint64 {
 	return sent
 }
 
-// released records what --yes carried out: losses of edits that the operator allowed.
+// released records the losses of edits that the operator allowed with --yes.
 func (w *watcher) released(ctx context.Context, c Crawler, before, now *sighting) {
 	for _, edit := range slices.Sorted(maps.Keys(now.sent)) {
 		if n := now.sent[edit] - min(before.sent[edit], now.sent[edit]); n > 0 {
@@ -224,7 +224,7 @@ func (w *watcher) released(ctx context.Context, c Crawler, before, now *sighting
 	}
 }
 
-// gone records hosts that counted as gone: they have nothing left to lose once their time is over.
+// gone records hosts that count as gone, whose losses were all carried out.
 func (w *watcher) gone(ctx context.Context, c Crawler, s *Status, before, now *sighting) {
 	for host, was := range before.silent {
 		if was.GoneAt.After(time.Now()) {
@@ -242,7 +242,7 @@ func (w *watcher) gone(ctx context.Context, c Crawler, s *Status, before, now *s
 	}
 }
 
-// illNoted is how many hosts an event lists that became ill, or well, at once.
+// illNoted is the number of hosts in an event that became ill, or well, at once.
 const illNoted = 20
 
 func (w *watcher) fellIll(ctx context.Context, c Crawler, before, now *sighting) {

@@ -17,7 +17,7 @@ func Write(path string, mode fs.FileMode, content []byte) error {
 	})
 }
 
-// Replace is Write with what write puts into the new file. If write fails, path is as before.
+// Replace is Write with content that write produces. If write fails, path is unchanged.
 func Replace(path string, mode fs.FileMode, write func(*os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
 	if err != nil {

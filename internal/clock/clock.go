@@ -1,6 +1,6 @@
-// Package clock writes times. A sentence that one part writes and another shows, such as an error or the state of a
-// host, carries its times as Stamp writes them: RFC 3339 in UTC. What shows the sentence to a person brings them into
-// the reader's zone, so that one answer has one zone. JSON, logs and files keep the stamps.
+// Package clock formats times. A sentence that one part writes and another shows, such as an error or the state of a
+// host, contains times in the form of Stamp: RFC 3339 in UTC. The part that shows the sentence converts them to the
+// reader's zone, so that all times of a response have the same zone. JSON, logs and files keep the stamps.
 package clock
 
 import (
@@ -17,7 +17,7 @@ const LocalForm = "2006-01-02 15:04:05 -07:00"
 // Local returns a time as people read it, in the zone of this process.
 func Local(t time.Time) string { return t.Local().Format(LocalForm) }
 
-// stamp matches a stamp that stands as a word of a sentence. A URL has no space before one.
+// stamp matches a stamp that is a word of a sentence. A URL has no space before one.
 var stamp = regexp.MustCompile(`(^| \(?)(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)($|[ ).,;:])`)
 
 // Replace returns a sentence with each of its stamps as write returns it, and the text between them as between does.

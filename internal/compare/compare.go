@@ -1,8 +1,5 @@
-// Package compare finds what of two large sets of URLs is in one of them only, in bounded
-// memory: what was pushed, and what an index holds. It mends the difference as far as it is
-// asked to.
-//
-// It has no goroutine and no lock.
+// Package compare finds the differences between two large sets of URLs in bounded memory: the pushed documents, and
+// those in an index. If requested, it repairs the differences. It has no goroutine and no lock.
 package compare
 
 import (
@@ -16,14 +13,13 @@ import (
 // times, and may then have changed.
 type Set func(fn func(url string) error) error
 
-// Counts are how many URLs the sets have, and how many are in one of them only.
+// Counts are the numbers of URLs in the sets, and in only one of them.
 type Counts struct {
 	Stored, Indexed  uint64
 	Missing, Foreign uint64
 }
 
-// DefaultKeys is how many URLs are compared at once where Run is not told: 16 bytes
-// each.
+// DefaultKeys is the default number of URLs that are compared at once, 16 bytes each.
 const DefaultKeys = 4 << 20
 
 // key stands for a URL.
@@ -48,8 +44,7 @@ func (s *slice) has(k key) bool {
 	return compareKeys(k, s.low) >= 0 && (s.last || compareKeys(k, s.high) < 0)
 }
 
-// collect takes the keys of the range; where they are more than most, the range ends
-// earlier.
+// collect collects the keys of the range; if there are more than most, the range ends earlier.
 func (s *slice) collect(stored Set, most int) error {
 	s.last, s.keys = true, s.keys[:0]
 	err := stored(func(url string) error {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// spool keeps URLs in a file without a name, since they may be many.
+// spool stores URLs in an unnamed file, since there may be many.
 type spool struct {
 	file *os.File
 	out  *bufio.Writer

@@ -8,50 +8,50 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// Index is a target that can list what its index holds.
+// Index is a target that can list the documents of its index.
 type Index interface {
 	Name() string
 	// Source is the push source that it gets alone; empty for all.
 	Source() string
 	// Enumerate calls fn for the URI of each document.
 	Enumerate(ctx context.Context, fn func(uri string) error) error
-	// Present says which of the URLs it holds.
+	// Present returns which of the URLs it contains.
 	Present(ctx context.Context, urls []string) (map[string]bool, error)
 	Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error)
 	Sync(ctx context.Context) error
 	Close() error
 }
 
-// Pushed is what a crawl has pushed.
+// Pushed gives access to the documents that a crawl has pushed.
 type Pushed interface {
 	// Stored calls fn for each stored URL.
 	Stored(ctx context.Context, fn func(report.StoredURL) error) error
-	// Waiting are URLs whose newest order a target does not have safely yet.
+	// Waiting returns the URLs whose newest order a target has not stored safely yet.
 	Waiting(ctx context.Context, target string) (map[string]bool, error)
-	// Still is an error where what is pushed meanwhile could be taken for foreign.
+	// Still returns an error if documents that are being pushed could be taken for foreign.
 	Still(ctx context.Context) error
 	// Requeue sends URLs to a full fetch.
 	Requeue(ctx context.Context, urls []string) (int, error)
 }
 
-// Options say what to compare and to mend.
+// Options select what to compare and to repair.
 type Options struct {
-	Target        string `json:"target,omitempty"`         // may be empty where only one can list
-	Repair        bool   `json:"repair,omitempty"`         // fetch again what the index lacks
-	DeleteForeign bool   `json:"delete_foreign,omitempty"` // delete from the index what the crawl does not know
+	Target        string `json:"target,omitempty"`         // may be empty if only one target can list
+	Repair        bool   `json:"repair,omitempty"`         // fetch missing documents again
+	DeleteForeign bool   `json:"delete_foreign,omitempty"` // delete foreign documents from the index
 	Samples       int    `json:"samples"`                  // of each kind
 }
 
-// Report is what comparing found; the names are a contract.
+// Report contains the results of a comparison; the names are a contract.
 type Report struct {
 	Target   string     `json:"target"`
-	Stored   uint64     `json:"stored"`  // documents that the crawl knows as pushed
+	Stored   uint64     `json:"stored"`  // documents that the crawl has pushed
 	Indexed  uint64     `json:"indexed"` // documents of the connector
 	Missing  Difference `json:"missing"`
 	Foreign  Difference `json:"foreign"`
 	Requeued int        `json:"requeued"` // of the missing, with repair
 	Deleted  int        `json:"deleted"`  // of the foreign, with delete_foreign
-	// Refused are the indexer's words about what it does not delete.
+	// Refused contains the indexer's messages about documents that it does not delete.
 	Refused []string `json:"refused,omitempty"`
 }
 
@@ -75,8 +75,7 @@ type comparison struct {
 	missing, foreign spool
 }
 
-// Verify compares what was pushed with what an index holds, and mends it as far as
-// it is asked to.
+// Verify compares the pushed documents with those in an index and, if requested, repairs the differences.
 func Verify(ctx context.Context, index Index, pushed Pushed, o Options) (*Report, error) {
 	v := &comparison{index: index, pushed: pushed, options: o, report: Report{Target: index.Name()}}
 	defer v.missing.close()
@@ -135,7 +134,7 @@ func (v *comparison) note(d *Difference, s *spool) func(string) error {
 	}
 }
 
-// mend queues what is missing and deletes what is foreign, as far as it is asked to.
+// mend queues missing documents and deletes foreign ones, if requested.
 func (v *comparison) mend(ctx context.Context) error {
 	if v.options.Repair {
 		err := v.missing.each(500, func(urls []string) error {

@@ -18,7 +18,7 @@ import (
 
 // memory is the file of the lasting conditions that were reported to each receiver.
 type memory struct {
-	path string // of the file; empty: none
+	path string // path of the file; empty for none
 	mu   sync.Mutex
 	told map[string][]Condition // by receiver
 }

@@ -47,7 +47,7 @@ type Condition struct {
 	Subject string    `json:"subject,omitempty"` // the target, host or log-in
 	Since   time.Time `json:"since"`             // zero: since it was observed
 	Words   string    `json:"words"`             // a sentence without its full stop
-	// Help is what follows or what to do while it lasts, likewise; may be empty.
+	// Help describes consequences or remedies while it lasts; may be empty.
 	Help string `json:"help,omitempty"`
 }
 
@@ -75,17 +75,17 @@ func (o *Observation) unsure(c *Condition) bool {
 // Times of the notifier.
 const (
 	lookEvery = 5 * time.Second
-	// settle is how long a condition must be absent before its end is reported.
+	// settle is the time for which a condition must be absent before its end is reported.
 	settle = 2 * time.Minute
 	// again is the time between two notices, or attempts at one, about the same condition.
 	again = 15 * time.Minute
 	// perHour bounds one receiver's notices about conditions; omitted ones are sent later.
 	perHour = 60
-	// maxNews is how many notices of rounds wait for a receiver.
+	// maxNews is the maximum number of notices of rounds that wait for a receiver.
 	maxNews = 20
 	// maxWords bounds the words of a notice, in bytes.
 	maxWords = 2000
-	// lastWords is how long the end of the process waits for its notice.
+	// lastWords is the time that the end of the process waits for its notice.
 	lastWords = 10 * time.Second
 )
 
@@ -94,7 +94,7 @@ type Settings struct {
 	Receivers []Receiver
 	// Observe returns the present conditions. Each receiver's goroutine calls it every few seconds.
 	Observe func(context.Context) Observation
-	// Path is the file that records sent notices over restarts; empty: none.
+	// Path is the file that records sent notices across restarts; empty for none.
 	Path string
 	Log  *slog.Logger
 }
@@ -165,7 +165,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 		}
 		all, err := n.postmen(next)
 		if err != nil {
-			n.set.Log.Error("the notices of the new configuration cannot be sent: the old ones stay", "error", err)
+			n.set.Log.Error("cannot send the notices of the new configuration; the old ones stay in force", "error", err)
 			continue
 		}
 		n.mu.Lock()
@@ -181,8 +181,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// Replace replaces the receivers. A receiver that stays is not notified again of what it knows, and keeps its counts
-// and limits.
+// Replace replaces the receivers. A receiver that stays is not notified again of reported conditions, and keeps its
+// counts and limits.
 func (n *Notifier) Replace(receivers []Receiver) {
 	for {
 		select {
@@ -219,7 +219,7 @@ func (n *Notifier) Tell(crawler, words string) {
 	}
 }
 
-// last sends the notice about the end, after those that wait.
+// last sends the notice about the end, after the pending ones.
 func (n *Notifier) last(ctx context.Context) {
 	n.mu.Lock()
 	ended, all := n.ended, n.at
@@ -271,8 +271,8 @@ type Status struct {
 	// Told are the lasting conditions that were reported to it.
 	Told   []Condition `json:"told,omitempty"`
 	Sent   uint64      `json:"sent"`   // notices since the process started
-	Failed uint64      `json:"failed"` // notices that were given up
-	// LastError is why the last notice failed; empty if it did not.
+	Failed uint64      `json:"failed"` // abandoned notices
+	// LastError is the error of the last notice; empty if it succeeded.
 	LastError string `json:"last_error,omitempty"`
 }
 
@@ -330,7 +330,7 @@ func (n *Notifier) notice(c *Condition, state State, until time.Time) Notice {
 		until = until.UTC().Truncate(time.Second)
 		lasted := max(until.Sub(c.Since), 0)
 		out.Until, out.LastedS = &until, int64(lasted.Seconds())
-		words = fmt.Sprintf("over after %s; it was: %s", lasted, c.Words)
+		words = fmt.Sprintf("ended after %s; it was: %s", lasted, c.Words)
 	}
 	out.Text = strings.Join(append(parts, words), ": ")
 	return out

@@ -21,7 +21,7 @@ type postman struct {
 	send     func(context.Context, Notice) error
 	close    func()
 
-	// For run's goroutine, and after it for Notifier.last.
+	// Owned by run's goroutine, and afterwards by Notifier.last.
 	seen  map[string]time.Time // first observation of conditions without a Since
 	gone  map[string]time.Time // when reported conditions were first absent
 	tried map[string]time.Time // last notice of it, or attempt
@@ -49,7 +49,7 @@ func newPostman(n *Notifier, r Receiver) (*postman, error) {
 	return p, err
 }
 
-// inherit takes over the state of the same receiver before a reload. Neither may be running.
+// inherit copies the state of the same receiver from before a reload. Neither may be running.
 func (p *postman) inherit(before []*postman) {
 	i := slices.IndexFunc(before, func(b *postman) bool { return b.id == p.id })
 	if i < 0 {
@@ -189,7 +189,7 @@ func (p *postman) deliver(ctx context.Context, notice Notice) error {
 	if err != nil {
 		p.failed++
 		p.lastError = err.Error()
-		p.n.set.Log.Error("a notice could not be sent", "receiver", p.name, "event", string(notice.Event), "state", string(notice.State), "text", notice.Text, "error", err)
+		p.n.set.Log.Error("cannot send a notice", "receiver", p.name, "event", string(notice.Event), "state", string(notice.State), "text", notice.Text, "error", err)
 		return err
 	}
 	p.sent++
@@ -204,7 +204,7 @@ func (p *postman) remember(change func()) {
 	defer p.mu.Unlock()
 	change()
 	if err := p.n.memory.keep(p.id, p.list()); err != nil {
-		p.n.set.Log.Error("cannot store which notices were sent: they are sent again after a restart", "error", err)
+		p.n.set.Log.Error("cannot store which notices were sent; they are sent again after a restart", "error", err)
 	}
 }
 

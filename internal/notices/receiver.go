@@ -33,7 +33,7 @@ type Receiver struct {
 	Command []string
 	// On are its events; an empty list stands for all.
 	On []Event
-	// IndexerDown is how long a target must be down before a notice.
+	// IndexerDown is the time for which a target must be down before a notice.
 	IndexerDown time.Duration
 }
 
@@ -131,7 +131,7 @@ func (r *Receiver) run(log *slog.Logger) func(context.Context, Notice) error {
 		begun := time.Now()
 		err = command.Run()
 		if said := strings.TrimSpace(output.kept.String()); said != "" {
-			log.Info("a notice's command said", "command", r.Command[0], "output", said)
+			log.Info("output of the command of a notice", "command", r.Command[0], "output", said)
 		}
 		if ctx.Err() != nil && err != nil {
 			return fmt.Errorf("it did not end within %s", time.Since(begun).Round(time.Second))

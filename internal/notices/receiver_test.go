@@ -138,7 +138,7 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	body, _ := json.Marshal(sample())
-	for _, want := range []string{`[$HOME][;id] indexer resolved docs papi \n`, strings.ReplaceAll(string(body), `"`, `\"`), `SEXTANT_TEXT=Sextant on search-1: docs: over after 1h30m0s; it was: `} {
+	for _, want := range []string{`[$HOME][;id] indexer resolved docs papi \n`, strings.ReplaceAll(string(body), `"`, `\"`), `SEXTANT_TEXT=Sextant on search-1: docs: ended after 1h30m0s; it was: `} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %s in %s", want, log.String())
 		}

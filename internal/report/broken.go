@@ -20,7 +20,7 @@ type Broken struct {
 	Words  string     `json:"words"`
 	Since  time.Time  `json:"since"`             // the first error that is known of
 	LastAt *time.Time `json:"last_at,omitempty"` // the last visit
-	Visits int        `json:"visits"`            // that gave an error, since it was last good
+	Visits int        `json:"visits"`            // number of failed visits since the last good one
 	// Forgotten is set if the URL is no longer known: it is visited again once a page that
 	// links to it changes.
 	Forgotten bool `json:"forgotten,omitempty"`
@@ -77,10 +77,10 @@ func isBroken(r *scheduler.Record) bool {
 	return r.Class == scheduler.Temporary || r.Class == scheduler.Permanent || r.Class == scheduler.Redirect && r.Reason == scheduler.ReasonBadRedirect
 }
 
-// EachBroken calls fn for each broken URL that o selects, those that are known first, each in order of keys. It reads
-// all stored URLs, and follows redirects; then, for each brokenBatch broken URLs, it reads them again for the redirects
-// that lead there, and once the links of all pages. Where these are more than pairsMax, a batch takes several such
-// passes. Of a batch and of the links to it the keys are in memory.
+// EachBroken calls fn for each broken URL that o selects, known ones first, each in order of keys. It reads all stored
+// URLs, and follows redirects. Then, for each batch of brokenBatch broken URLs, it reads them again for redirects to
+// the batch, and once the links of all pages. If there are more than pairsMax links, a batch takes several such passes.
+// The keys of a batch and of the links to it are kept in memory.
 func EachBroken(ctx context.Context, store Store, o Options, fn func(Broken) error) error {
 	c := newChains(store)
 	x := exchange{store: store, batch: brokenBatch, pairs: pairsMax, emit: func(t *linked, pages linkedPages) error {

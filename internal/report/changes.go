@@ -28,7 +28,7 @@ func ChangeKinds() []string {
 // Change is one change of a URL. The names of the JSON are a contract.
 type Change struct {
 	Change string    `json:"change"` // one of ChangeKinds
-	At     time.Time `json:"at"`     // the last time that this happened to it
+	At     time.Time `json:"at"`     // the last time of this change
 	URL    string    `json:"url"`
 	Class  string    `json:"class"` // as of `sextant urls`; "" for forgotten URLs
 	Status int       `json:"status"`
@@ -49,9 +49,8 @@ var changeColumns = []column[Change]{
 // Tables is a table of one row.
 func (c Change) Tables() []Table { return []Table{tableOf("", changeColumns, []Change{c})} }
 
-// EachChange calls fn for each change since a time, in order of keys. Of one kind only
-// the last change of a URL is known. Of a document that was deleted, changed before, only
-// the deletion is.
+// EachChange calls fn for each change since a time, in order of keys. Only the last change of each kind is known for a
+// URL, and only the deletion for a document that changed before it was deleted.
 func EachChange(ctx context.Context, store Store, o Options, fn func(Change) error) error {
 	since := o.Since.Truncate(time.Second)
 	err := eachRecord(ctx, store, func(r *scheduler.Record) bool {
@@ -108,10 +107,10 @@ func changesOf(r *scheduler.Record, since time.Time) (list []Change) {
 	return list
 }
 
-// Round is what a round of discovery, a schedule or a run that ended by itself did. The names of the JSON are a
+// Round contains the results of a round of discovery, a schedule or a completed run. The names of the JSON are a
 // contract.
 type Round struct {
-	At time.Time `json:"at"` // when it had ended
+	At time.Time `json:"at"` // time of its end
 	events.Made
 }
 

@@ -39,8 +39,7 @@ func ErrorClasses() []string {
 // errorClass returns the class of a URL's error, or "".
 func errorClass(r *scheduler.Record) string { return ErrorClassOf(r.Class, r.Reason) }
 
-// ErrorClassOf returns the class of the error of a URL of a class, for a reason; "" if
-// nothing is.
+// ErrorClassOf returns the error class of a URL with a given class and reason; "" if it has no error.
 func ErrorClassOf(c scheduler.Class, r scheduler.Reason) string {
 	switch c {
 	case scheduler.Temporary, scheduler.Permanent:

@@ -18,7 +18,7 @@ type CSV struct {
 	err     error
 }
 
-// NewCSV makes one for reports of a kind, and writes the header.
+// NewCSV returns a CSV for reports of a kind, and writes the header.
 func NewCSV(w io.Writer, kind string) *CSV {
 	c := &CSV{out: csv.NewWriter(w), columns: Columns(kind), grouped: !Streamed(kind)}
 	c.out.UseCRLF = true

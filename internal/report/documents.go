@@ -16,8 +16,7 @@ import (
 type Documents struct {
 	URLs    int `json:"urls"`
 	Indexed int `json:"indexed"`
-	// BySource counts documents by the source that they are pushed under: a URL that has
-	// none belongs to no source.
+	// BySource counts documents by push source; a URL without a document belongs to no source.
 	BySource []GroupCount `json:"by_source"`
 	ByStatus []GroupCount `json:"by_status"` // by scheduler.FateWords
 	ByFifo   []GroupCount `json:"by_fifo"`   // that the rules choose
@@ -39,7 +38,7 @@ type GroupCount struct {
 }
 
 const (
-	// typesMax and sourcesMax limit how many are counted separately: a hostile server can send any.
+	// typesMax and sourcesMax limit the number that is counted separately: a hostile server can send any.
 	typesMax   = 500
 	sourcesMax = 10_000
 	// othersWord is the label of the rest.
@@ -169,7 +168,7 @@ func (n *documentCount) outbox(ctx context.Context, store Store) error {
 	})
 }
 
-// list puts the counts in order.
+// list returns the counts in order.
 func (n *documentCount) list(d *Documents) {
 	d.BySource, d.ByStatus, d.ByFifo, d.ByType = []GroupCount{}, []GroupCount{}, []GroupCount{}, []GroupCount{}
 	for _, name := range slices.Sorted(maps.Keys(n.sources)) {

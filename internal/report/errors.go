@@ -36,7 +36,7 @@ type ErrorCount struct {
 	URLs      int       `json:"urls"`
 	Forgotten int       `json:"forgotten"`
 	First     time.Time `json:"first"` // when the first of them began
-	Last      time.Time `json:"last"`  // when one was visited last
+	Last      time.Time `json:"last"`  // time of the last visit of one
 	Example   string    `json:"example"`
 	Words     string    `json:"words"`
 }
@@ -75,8 +75,8 @@ type failing struct {
 	forgotten   bool
 }
 
-// CountErrors counts errors. It goes over all stored URLs twice, and holds some 20 bytes
-// for each host that has errors, more for those that it names.
+// CountErrors counts errors. It reads all stored URLs twice, and keeps some 20 bytes for each host with errors, more
+// for those that it names.
 func CountErrors(ctx context.Context, store Store, o Options) (*Errors, error) {
 	e := &Errors{Classes: []ErrorCount{}, ByHost: []HostErrors{}}
 	hosts, classes := map[weburl.HostKey]uint32{}, map[string]*ErrorCount{}

@@ -23,7 +23,7 @@ type Filter struct {
 	Source string                // that its document is, or was, pushed under
 	Text   string                // a part of the URL, in lower case
 	Match  func(weburl.URL) bool // nil: any
-	// From is the least key that is looked at; keys are in the order of their bytes.
+	// From is the lowest key that is examined; keys are ordered by their bytes.
 	From weburl.Key
 }
 
@@ -108,7 +108,7 @@ func ParseFilter(q url.Values) (f Filter, err error) {
 	return f, err
 }
 
-// parsed is the value of a parameter; nil of none.
+// parsed returns the value of a parameter, or nil.
 func parsed[T any](q url.Values, name string, parse func(string) (T, error)) (*T, error) {
 	if q.Get(name) == "" {
 		return nil, nil //nolint:nilnil // none is asked for
@@ -131,7 +131,7 @@ func parseStatuses(word string) (*Statuses, error) {
 	}
 	n, err := strconv.Atoi(word)
 	if err != nil || n < 0 || n > 999 {
-		return nil, fmt.Errorf("status %q is no HTTP code: write for example 404, 4xx, 760", word)
+		return nil, fmt.Errorf("status %q is not an HTTP code: write one such as 404, 4xx or 760", word)
 	}
 	return &Statuses{n, n}, nil
 }
@@ -150,7 +150,7 @@ func parseHost(text string) (string, error) {
 	}
 	u, err := weburl.Parse("http://" + text)
 	if err != nil || u.PathAndQuery() != "/" {
-		return "", fmt.Errorf("%q is no host: write for example www.example.com, www.example.com:8443 or https://www.example.com", text)
+		return "", fmt.Errorf("%q is not a host: write one such as www.example.com, www.example.com:8443 or https://www.example.com", text)
 	}
 	return strings.TrimPrefix(u.Origin(), "http://"), nil
 }

@@ -27,7 +27,7 @@ type HostRow struct {
 	NextAt *time.Time `json:"next_at,omitempty"`
 	// MeanMS is the mean response time since the service started, in milliseconds.
 	MeanMS int64 `json:"mean_ms,omitempty"`
-	Ill    bool  `json:"ill,omitempty"` // its documents turn bad: none is deleted without a release, or replaced
+	Ill    bool  `json:"ill,omitempty"` // its documents mostly fail: none is replaced, or deleted without a release
 	// Robots is the rule of its robots.txt for the root of the host: allowed, forbidden, or empty if unknown.
 	Robots string `json:"robots,omitempty"`
 }
@@ -56,7 +56,7 @@ func HostCells(h *HostRow) []any { return cells(hostRowColumns, h) }
 // HostsPage is a part of the list of hosts.
 type HostsPage struct {
 	Hosts []HostRow `json:"hosts"`
-	Known int       `json:"known"` // in all
+	Known int       `json:"known"` // total
 }
 
 // hostSum counts one host's URLs.
@@ -80,7 +80,7 @@ func (h *hostSum) add(r *scheduler.Record) {
 	}
 }
 
-// row is the host for people; of its name and state nothing is known here.
+// row returns the host for display, without its name and state.
 func (h *hostSum) row() HostRow {
 	n := func(c scheduler.Class) int { return int(h.classes[c]) }
 	row := HostRow{
@@ -99,10 +99,9 @@ func (h *hostSum) row() HostRow {
 	return row
 }
 
-// CountHosts lists hosts that URLs are stored of, in an order, that with the most URLs first
-// where it names none: limit of them from one on, only that of a host if one is named. Took
-// is how long a host takes to respond, 0 if it is not known. It reads the whole store, and
-// holds some 100 bytes for each host.
+// CountHosts lists the hosts of stored URLs in the given order, by default those with the most URLs first. It returns
+// limit hosts beginning at from, or only the named host. took returns the response time of a host, 0 if unknown. It
+// reads the whole store, and keeps some 100 bytes for each host.
 func CountHosts(ctx context.Context, store Store, took func(weburl.HostKey) time.Duration, host string, o Order, from, limit int) (HostsPage, error) {
 	sums := map[weburl.HostKey]*hostSum{}
 	err := eachRecord(ctx, store, func(r *scheduler.Record) bool { return isOn(host, r.Origin, r.URL) }, func(k weburl.Key, r *scheduler.Record) error {

@@ -8,7 +8,7 @@ import (
 // JSON writes entries as JSON Lines.
 type JSON struct{ out *json.Encoder }
 
-// NewJSON makes one.
+// NewJSON returns a JSON writer.
 func NewJSON(w io.Writer) JSON {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)

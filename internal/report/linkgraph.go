@@ -16,15 +16,15 @@ import (
 // URL to its pages: it would cost each page a write for each of its links.
 
 const (
-	// brokenBatch is how many URLs are handled in one pass over all links, 60 bytes each, and pairsMax how many links to
-	// them are stored, 24 bytes each.
+	// brokenBatch is the number of URLs processed in one pass over all links, 60 bytes each, pairsMax the number of links
+	// to them that are stored, 24 bytes each.
 	brokenBatch = 1 << 17
 	pairsMax    = 1 << 20
-	// graphPart is how many pages' links are read before the store is released for a moment.
+	// graphPart is the number of pages whose links are read before the store is released for a moment.
 	graphPart = 50_000
-	// redirectsMax is how many redirects are followed backwards, 24 bytes each; others are ignored.
+	// redirectsMax is the number of redirects that are followed backwards, 24 bytes each; others are ignored.
 	redirectsMax = 1 << 21
-	// redirectSteps limits how far redirects to a selected redirect are followed backwards, as in a circle.
+	// redirectSteps limits the number of steps that redirects are followed backwards, for example in a circle.
 	redirectSteps = 5
 )
 
@@ -45,7 +45,7 @@ type linkedPages []linkedPage
 type target struct {
 	of   int32      // index in urls
 	same int32      // the next target with the same print, or -1
-	step int32      // how many redirects are between
+	step int32      // number of redirects in between
 	via  weburl.Key // zero: the URL itself
 }
 
@@ -66,10 +66,10 @@ type exchange struct {
 	targets []target
 	byPrint map[scheduler.LinkPrint]int32
 	found   []pair
-	limit   int32 // of the URLs only those before it are looked for
+	limit   int32 // only URLs before it are searched
 }
 
-// add puts a URL in question.
+// add selects a URL.
 func (x *exchange) add(ctx context.Context, l linked) error {
 	x.urls = append(x.urls, l)
 	if len(x.urls) < x.batch {
@@ -136,7 +136,7 @@ func (x *exchange) search(ctx context.Context) error {
 	return nil
 }
 
-// aim makes links to a key count for a target.
+// aim counts links to a key for a target.
 func (x *exchange) aim(k weburl.Key, t target) {
 	p := scheduler.PrintOf(k)
 	t.same = -1

@@ -12,8 +12,8 @@ import (
 type Options struct {
 	Host  string    // a host name, host:port or an origin, as in Filter
 	Since time.Time // broken: only URLs that broke then or later; errors: that were visited
-	Top   int       // how many hosts are listed, those with the most; 0 for all
-	Pages int       // how many pages of a broken link are named; 0: all
+	Top   int       // number of hosts that are listed, those with the most; 0 for all
+	Pages int       // number of pages named per broken link; 0 for all
 	// Limit is the maximum number of entries in the reports of broken links and of changes; 0 for no limit.
 	Limit int
 	// Order is the order of the entries, or of the rows of tables; From skips the first entries.
@@ -21,7 +21,7 @@ type Options struct {
 	From  int
 }
 
-// TopHosts is how many hosts a report lists by default.
+// TopHosts is the default number of hosts in a report.
 const TopHosts = 20
 
 // ChangesFor is the default period of the report of changes.
@@ -44,7 +44,7 @@ func ParseOptions(kind string, q url.Values, now time.Time) (o Options, err erro
 		}
 	}
 	if o.From > FromMax {
-		return o, fmt.Errorf("from %d: at most %d entries are left out; narrow the report by host or since", o.From, FromMax)
+		return o, fmt.Errorf("from %d: at most %d entries can be skipped; narrow the report by host or since", o.From, FromMax)
 	}
 	if o.Order, err = ParseOrder(q.Get("sort"), Columns(kind)); err != nil {
 		return o, err
@@ -61,8 +61,8 @@ func ParseOptions(kind string, q url.Values, now time.Time) (o Options, err erro
 	return o, err
 }
 
-// ParseSince reads a time (RFC 3339, or a day or minute in the process's own zone), or how
-// long before now it was, as 90m, 36h, 7d or 2w.
+// ParseSince reads a time (RFC 3339, or a day or minute in the process's own zone), or a duration before now, such as
+// 90m, 36h, 7d or 2w.
 func ParseSince(s string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly} {
 		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
@@ -82,7 +82,7 @@ func ParseSince(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, fmt.Errorf("since %q is no time and no duration: write for example 2026-01-31, 2026-01-31T08:00:00Z, 36h, 7d or 2w", s)
+	return time.Time{}, fmt.Errorf("since %q is neither a time nor a duration: write one such as 2026-01-31, 2026-01-31T08:00:00Z, 36h, 7d or 2w", s)
 }
 
 // DefaultOrder is the default order of a report: changes latest first, broken links with the most pages first.

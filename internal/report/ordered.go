@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ordered calls put with the entries that each walks over, in the order of o, from o.From on. Entries beyond the limit
-// are dropped; entries that do not fit into memory are sorted in files.
+// ordered calls put with the entries of each, in the order of o, beginning at o.From. Entries beyond the limit are
+// dropped; entries that do not fit into memory are sorted in files.
 func ordered[E Entry](ctx context.Context, o *Options, place func(*E) Place, each func(context.Context, func(E) error) error, put func(Entry) error) error {
 	limit := o.Limit
 	if limit > 0 {
@@ -44,7 +44,7 @@ func changePlace(by string) func(*Change) Place {
 	return placer(changeColumns, by, func(c *Change) string { return c.URL + " " + c.Change })
 }
 
-// sortRows sorts rows by a column; those without it stay as they are.
+// sortRows sorts rows by a column; rows without it keep their order.
 func sortRows[R any](o Order, columns []column[R], rows []R) {
 	i := slices.IndexFunc(columns, func(c column[R]) bool { return c.Name == o.By })
 	if i < 0 {
@@ -55,7 +55,7 @@ func sortRows[R any](o Order, columns []column[R], rows []R) {
 	})
 }
 
-// sort puts the classes into an order.
+// sort sorts the classes.
 func (e *Errors) sort(o Order) {
 	sortRows(o, errorColumns, e.Classes)
 	for i := range e.ByHost {

@@ -12,7 +12,7 @@ import (
 // A crawl sees one redirect at a time, and which chain they make only what is stored tells. So redirects
 // in a circle are found when a report asks.
 
-// MaxRedirects is how many redirects are followed to a page: the maximum of maxRedirects.
+// MaxRedirects is the number of redirects that are followed to a page: the maximum of maxRedirects.
 const MaxRedirects = 100
 
 // The faults of a chain of redirects, as used in messages.
@@ -21,15 +21,15 @@ const (
 	redirectTooMany = "too many redirects"
 )
 
-// endsMax is how many redirects a chains stores, some 70 bytes each.
+// endsMax is the number of redirects that a chains stores, some 70 bytes each.
 const endsMax = 1 << 20
 
-// chains finds out where redirects lead, and remembers it for the redirects that it has passed: a report that
-// asks about each of a chain reads each once.
+// chains determines where redirects lead, and stores the result for all redirects on the way, so that a report reads
+// each redirect of a chain only once.
 type chains struct {
 	store scheduler.Reader
 	ends  map[weburl.Key]chainEnd
-	dead  map[string]string // which target refused the newest order about a URL; nil: it is not asked
+	dead  map[string]string // returns the target that refused the newest order about a URL; may be nil
 }
 
 // chainEnd is the end of a chain: the number of redirects, and the fault that keeps them from a page, or "".

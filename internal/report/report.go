@@ -1,15 +1,11 @@
-// Package report reads a store: stored URLs one by one, links to a URL, and five
-// reports, of broken links, errors, documents, changes and rounds. It reads a store in short steps,
-// whether a crawl is running on it or not.
+// Package report reads a store: stored URLs one by one, links to a URL, and five reports, of broken links, errors,
+// documents, changes and rounds. It reads a store in short steps, whether a crawl is running on it or not.
 //
-// A report is a stream of entries. Each entry gives its rows under columns that are data,
-// so that CSV, the text for people and the console show the same columns; its JSON is the
-// entry itself. A new column is a field of the entry and a line of its list of columns,
-// beside each other in one file; admin/openapi.yaml and docs/reports.md name it, and a test
-// of admin fails until the first does.
-//
-// The package starts no goroutine and has no lock. Its functions may be called at once by
-// many goroutines, its writers (Text, CSV, JSON) by one at a time.
+// A report is a stream of entries. Each entry gives its rows under columns that are data, so that CSV, the text for
+// people and the console show the same columns; its JSON is the entry itself. A new column needs a field of the entry
+// and a line in its list of columns, in the same file; admin/openapi.yaml and docs/reports.md describe it, and a test
+// of admin fails until the first does. The package starts no goroutine and has no lock. Its functions are safe for
+// concurrent use; each of its writers (Text, CSV, JSON) is used by one goroutine at a time.
 package report
 
 import (

@@ -26,8 +26,8 @@ type Order struct {
 // Place is the place of a row in an Order; the zero Place is before all rows.
 type Place struct{ Cell, URL string }
 
-// ErrPlace is a cursor that no page gave.
-var ErrPlace = errors.New("the cursor is not from a page of this list: begin without one")
+// ErrPlace is the error for a cursor that is not from a page of the list.
+var ErrPlace = errors.New("the cursor is not from a page of this list: start without one")
 
 // String is the place as a cursor.
 func (p Place) String() string {
@@ -63,7 +63,7 @@ func ParseOrder(word string, columns []Column) (o Order, err error) {
 		names = append(names, c.Name)
 	}
 	if !slices.Contains(names, o.By) {
-		return o, fmt.Errorf("sort %q: write one of %s; with - before it the greatest comes first", word, strings.Join(names, ", "))
+		return o, fmt.Errorf("sort %q: write one of %s; with - before it, the greatest comes first", word, strings.Join(names, ", "))
 	}
 	return o, nil
 }
@@ -103,12 +103,11 @@ func sortable(v any) string {
 	return ""
 }
 
-// sortMemory is how many bytes of rows a sorter keeps in memory; others go to files.
+// sortMemory is the number of bytes of rows that a sorter keeps in memory; further rows go to files.
 const sortMemory = 32 << 20
 
-// sorter puts rows into an order within a bound of memory: rows beyond it go to
-// temporary files without a name, sorted, which are merged. With a limit only the first
-// rows are kept, so that a page needs no file.
+// sorter sorts rows in bounded memory: further rows go to sorted temporary files without a name, which are merged. With
+// a limit only the first rows are kept, so that a page needs no file.
 type sorter[R any] struct {
 	order  Order
 	limit  int // rows that are wanted; 0: all
@@ -117,7 +116,7 @@ type sorter[R any] struct {
 
 	rows []sortedRow
 	held int   // bytes of rows
-	last Place // with limit: rows behind it are not wanted, once cut
+	last Place // with limit: rows after it are dropped, once cut
 	cut  bool
 	runs []*os.File
 }
@@ -171,7 +170,7 @@ func (s *sorter[R]) sort() {
 func (s *sorter[R]) spill() error {
 	f, err := os.CreateTemp("", "sextant-sort-")
 	if err != nil {
-		return fmt.Errorf("more rows than memory holds are sorted in a file: %w", err)
+		return fmt.Errorf("sorting rows in a file, because memory is too small: %w", err)
 	}
 	s.runs = append(s.runs, f)
 	if err := os.Remove(f.Name()); err != nil { // it goes with the process
@@ -261,7 +260,7 @@ func (s *sorter[R]) close() {
 	}
 }
 
-// placer returns the function that gives the place of rows by a column.
+// placer returns the function that returns the place of rows by a column.
 func placer[R any](columns []column[R], by string, tie func(*R) string) func(*R) Place {
 	i := slices.IndexFunc(columns, func(c column[R]) bool { return c.Name == by })
 	if i < 0 {

@@ -19,7 +19,7 @@ type StoredURL struct {
 	Fifo   string `json:"fifo"`
 	Depth  int    `json:"depth"`
 	Kind   string `json:"kind,omitempty"` // sitemap, feed or item; empty for a page
-	// HostSpelling and Fragment are those of the link that admitted the URL, if rules can tell them apart.
+	// HostSpelling and Fragment are those of the link that admitted the URL, if rules can distinguish them.
 	HostSpelling string `json:"host_spelling,omitempty"`
 	Fragment     string `json:"fragment,omitempty"`
 	Source       string `json:"source"`
@@ -52,13 +52,13 @@ type StoredURL struct {
 	FoundAt          *time.Time `json:"found_at,omitempty"`   // when it became known
 	Was              string     `json:"was,omitempty"`        // the class before this one
 	ClassAt          *time.Time `json:"class_at,omitempty"`   // when it got this one
-	// EnteredAt is when its document entered the index, if it has not changed since;
-	// ChangedAt is when it was last found changed, or was deleted.
+	// EnteredAt is the time when its document entered the index, if it has not changed since; ChangedAt is when it was
+	// last found changed, or was deleted.
 	EnteredAt *time.Time `json:"entered_at,omitempty"`
 	ChangedAt *time.Time `json:"changed_at,omitempty"`
-	CheckedAt *time.Time `json:"checked_at,omitempty"` // when it was last compared with its earlier self
+	CheckedAt *time.Time `json:"checked_at,omitempty"` // time of the last comparison with its earlier version
 	Checks    int        `json:"checks,omitempty"`     // number of such comparisons
-	Changes   int        `json:"changes,omitempty"`    // those that found a change
+	Changes   int        `json:"changes,omitempty"`    // comparisons that found a change
 	IntervalS int64      `json:"interval_s,omitempty"` // between refreshes, at present
 	Aliases   []string   `json:"aliases,omitempty"`    // URLs that redirect here
 }
@@ -162,8 +162,7 @@ func Robots(ctx context.Context, store scheduler.Reader, agent string, original 
 	return robots.Disallowed.String(), nil
 }
 
-// readOnly is a store as the memory of a robots.Cache that fetches nothing, and so stores
-// nothing.
+// readOnly adapts a store as the memory of a robots.Cache that does not fetch, and therefore does not store.
 type readOnly struct{ scheduler.Reader }
 
 // SetValue does nothing.

@@ -24,7 +24,7 @@ type Entry interface {
 	Tables() []Table
 }
 
-// Sink takes the entries of a report one by one.
+// Sink receives the entries of a report one by one.
 type Sink interface {
 	Put(Entry) error
 	// End is called after the last entry.

@@ -36,7 +36,7 @@ type Page struct {
 	URLs []StoredURL `json:"items"`
 	// Next is the cursor of the page after it, empty at the end.
 	Next string `json:"next,omitempty"`
-	// Total counts all that the filter finds, where the list is sorted; else it is 0: not known.
+	// Total is the number of URLs that match the filter if the list is sorted, otherwise 0.
 	Total int `json:"total,omitempty"`
 	// Read is the number of stored URLs read for it.
 	Read int `json:"read"`
@@ -87,8 +87,8 @@ func URLPage(ctx context.Context, store Store, f Filter, limit, read int) (p Pag
 	}
 }
 
-// EachURL calls fn for each stored URL that f selects, in order of keys. One that is
-// stored meanwhile may be among them or not.
+// EachURL calls fn for each stored URL that f selects, in order of keys. URLs that are stored in the meantime may or
+// may not be included.
 func EachURL(ctx context.Context, store Store, f Filter, fn func(StoredURL) error) error {
 	c, err := withRefusals(ctx, store)
 	if err != nil {

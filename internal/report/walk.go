@@ -44,8 +44,8 @@ type goneURL struct {
 	scheduler.Gone
 }
 
-// eachGone calls fn for what is left of the URLs on a host (as Filter.Host names one) that
-// keep accepts and that are still unknown. The store is not being read then.
+// eachGone calls fn for the remaining records of URLs on a host (as Filter.Host names one) that keep accepts and that
+// are still unknown. The store is not being read then.
 func eachGone(ctx context.Context, store Store, host string, keep func(*scheduler.Gone) bool, fn func(*goneURL) error) error {
 	var from weburl.Key
 	for last := false; !last; {

@@ -23,16 +23,13 @@ import (
 // baselineFile keeps the baseline in the data directory.
 const baselineFile = "config-baseline.json"
 
-// baseline is what a configuration sent over the network may name: whatever the file names
-// that was last written on the machine.
-//
-// A text on disk counts as written on the machine unless it was received over the network,
-// which its digest tells. A received text never names anything beyond the baseline, so
-// mistaking it for one of the machine, as after the loss of the baseline's file, widens
-// nothing: it only forgets what the text left out.
+// baseline contains what a configuration sent over the network can name: everything that the file last written on this
+// machine names. A text on disk counts as written on the machine unless its digest shows that it was received over the
+// network. A received text never names anything outside the baseline, so mistaking it for one of the machine, as after
+// the loss of the baseline's file, cannot extend the baseline; it only drops what the text does not name.
 type baseline struct {
 	path string // of the configuration
-	file string // that keeps it; empty: none
+	file string // file that stores it; empty for none
 	log  *slog.Logger
 
 	mu   sync.Mutex
@@ -47,7 +44,7 @@ type kept struct {
 	// Received are the digests of texts received over the network since then: the last
 	// one, preceded by the one before while that may still be on disk.
 	Received []string `json:"received,omitempty"`
-	// Uses are what Local names.
+	// Uses lists what Local names.
 	Uses []config.Use `json:"uses"`
 }
 
@@ -67,7 +64,7 @@ func (b *baseline) look() {
 	_ = b.update() // whoever needs the file is told
 }
 
-// allowed returns what a configuration from the network may name now.
+// allowed returns what a configuration from the network can name now.
 func (b *baseline) allowed() (func(config.Use) bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,8 +140,8 @@ func usesOf(path string, text []byte) []config.Use {
 	return uses
 }
 
-// restore reads what was kept, once. If no text was received since, the file on disk is
-// read again, since its variables may have changed their values.
+// restore reads the stored baseline, once. If no text was received since, the file on disk is read again, since its
+// variables may have changed their values.
 func (b *baseline) restore() {
 	if b.read {
 		return
@@ -159,7 +156,7 @@ func (b *baseline) restore() {
 	}
 	if err != nil {
 		b.now = kept{}
-		b.log.Warn("what the configuration last written on this machine named cannot be read: the file on disk counts as written here", "file", b.file, "error", err)
+		b.log.Warn("cannot read which programs and files the configuration last written on this machine named; the file on disk counts as written here", "file", b.file, "error", err)
 	}
 	if len(b.now.Received) == 0 {
 		b.now.Local = ""
@@ -169,7 +166,7 @@ func (b *baseline) restore() {
 // tryToKeep is keep for callers that an error need not stop.
 func (b *baseline) tryToKeep() {
 	if err := b.keep(); err != nil {
-		b.log.Warn("what the configuration on this machine names cannot be stored: after a restart, the file on disk counts as written here", "error", err)
+		b.log.Warn("cannot store which programs and files the configuration on this machine names; after a restart, the file on disk counts as written here", "error", err)
 	}
 }
 

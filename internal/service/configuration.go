@@ -33,14 +33,14 @@ func newConfiguration(o *Options) *configuration {
 	return c
 }
 
-// keep stores the text that came into force. A failure is logged, and stops nothing else.
+// keep stores the text that came into force. A failure is only logged.
 func (c *configuration) keep(log *slog.Logger) {
 	text, err := config.OSLookups().ReadFile(c.path)
 	if err == nil {
 		_, err = c.history.Keep(text, time.Now())
 	}
 	if err != nil {
-		log.Warn("the configuration is missing in its history", "error", err)
+		log.Warn("cannot add the configuration to its history", "error", err)
 	}
 }
 
@@ -56,7 +56,7 @@ func (c *configuration) Draft(text []byte, local bool) *admin.Draft {
 	if !local {
 		allowed, err := c.baseline.allowed()
 		if err != nil {
-			return &admin.Draft{Findings: []admin.Finding{{Severity: "error", File: c.path, Message: "what the file on this machine names cannot be read: " + err.Error()}}}
+			return &admin.Draft{Findings: []admin.Finding{{Severity: "error", File: c.path, Message: "cannot read which programs and files the file on this machine names: " + err.Error()}}}
 		}
 		lookups.Allow = allowed
 	}

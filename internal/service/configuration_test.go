@@ -137,7 +137,7 @@ func TestDraftFromTheNetworkBeside(t *testing.T) {
 // may be named, and it is told.
 func TestDraftWithoutConfiguration(t *testing.T) {
 	m := onMachine(t, nil)
-	if words := m.draft(crawlerOf(""), false); !strings.Contains(words, "cannot be read") {
+	if words := m.draft(crawlerOf(""), false); !strings.Contains(words, "cannot read which") {
 		t.Errorf("found: %s", words)
 	}
 	if err := m.Receive([]byte(crawlerOf("")), func() error { return errors.New("written") }); err == nil || strings.Contains(err.Error(), "written") {

@@ -41,8 +41,8 @@ func (s *Service) mountConsole(server *admin.Server) error {
 	return nil
 }
 
-// SignInURL is the console with a ticket that signs a browser in once by the token. It is
-// asked for before Run, from which on the link can be used.
+// SignInURL returns the console's URL with a ticket that signs a browser in once. Call it before Run; the link works
+// while Run runs.
 func (s *Service) SignInURL(token string) string {
 	ticket := rand.Text() + rand.Text() // 260 bits
 	if s.tickets == nil {

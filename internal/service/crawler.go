@@ -41,11 +41,11 @@ type running struct {
 	pages  *documents.Pool
 	losses admin.PendingTally
 	events *events.Log
-	// loaded is when the configuration in force was.
+	// loaded is the time when the configuration in force was loaded.
 	loaded atomic.Pointer[time.Time]
 }
 
-// Run is the crawl's, with what renders its pages beside it.
+// Run runs the crawl, together with the renderer of its pages.
 func (r *running) Run(ctx context.Context, once crawl.Once) error {
 	defer runBeside(ctx, r.renderer)()
 	if r.inForce.Load().Renders() {
@@ -102,7 +102,7 @@ func (r *running) setConfigError(err error) {
 func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int64, o *Options) (*running, error) {
 	log := o.Log.With("crawler", crawler.Name)
 	if half, ok := store.HalfRestored(h.Store()); ok {
-		return nil, fmt.Errorf("%s is left of a restore that did not end, and there is no store: wait for it, or remove that folder and restore again, or remove it to begin with an empty store", half)
+		return nil, fmt.Errorf("%s remains of a restore that did not end, and the store is missing: wait for the restore, or remove that folder and restore again, or remove it to start with an empty store", half)
 	}
 	options := StoreOptions(crawler)
 	options.Logger, options.MemtableBytes, options.Stores = log, memtable, len(o.Crawlers)
@@ -117,7 +117,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 	return r, nil
 }
 
-// newCrawl makes the crawl on an open store, and opens its targets.
+// newCrawl creates the crawl on an open store, and opens its targets.
 func newCrawl(
 	ctx context.Context, crawler config.Crawler, h Home, store *store.Store, agent string, log *slog.Logger,
 ) (*running, error) {
@@ -138,8 +138,8 @@ func newCrawl(
 	return r, rememberSources(ctx, store, crawler.Push, log)
 }
 
-// configured notes a configuration that came into force while the Crawler runs. It logs and
-// returns what takes effect only after a restart.
+// configured records a configuration that came into force while the Crawler runs. It logs and returns what takes effect
+// only after a restart.
 func (r *running) configured(crawler *config.Crawler, log *slog.Logger) (later []string) {
 	r.weights.Store(&crawler.Frontier.Weights)
 	r.comesIntoForce(crawler)
@@ -160,7 +160,7 @@ func (r *running) configured(crawler *config.Crawler, log *slog.Logger) (later [
 	return later
 }
 
-// comesIntoForce notes which configuration is in force, and since when.
+// comesIntoForce records which configuration is in force, and since when.
 func (r *running) comesIntoForce(crawler *config.Crawler) {
 	now := time.Now().UTC()
 	r.inForce.Store(crawler)

@@ -13,9 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// openDoor opens the socket, which keeps other services away, reads the tokens, and listens
-// on TCP. Until opened is called, both answer that the service is starting, and how many of
-// its stores are open.
+// openDoor opens the socket, which keeps other services away, reads the tokens, and listens on TCP. Until opened is
+// called, both respond that the service is starting, and how many of its stores are open.
 func (s *Service) openDoor(ctx context.Context, data, listen string, access *admin.AccessSettings) (opened func(), err error) {
 	if s.owner, err = listenSocket(ctx, data, s.log); err != nil {
 		return nil, err
@@ -40,11 +39,11 @@ func (s *Service) openDoor(ctx context.Context, data, listen string, access *adm
 func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Listener, error) {
 	path := admin.SocketPath(data)
 	if isListenedTo(ctx, path) {
-		return nil, fmt.Errorf("%w: a service runs on %s already: stop it, or choose another --data", scheduler.ErrLocked, data)
+		return nil, fmt.Errorf("%w: a service is already running on %s: stop it, or choose another --data", scheduler.ErrLocked, data)
 	}
 	if info, err := os.Lstat(path); err == nil {
 		if info.Mode().Type() != os.ModeSocket {
-			return nil, fmt.Errorf("%s is in the way of the service's socket: move it away", path)
+			return nil, fmt.Errorf("%s occupies the path of the service's socket: move it away", path)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, err
@@ -53,7 +52,7 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
 	if err != nil {
 		if len(path) > 100 { // sun_path holds 108 bytes
-			log.Warn("no socket: the path of the data directory is too long for one; commands cannot talk to this service", "path", path)
+			log.Warn("the path of the data directory is too long for a socket; commands cannot reach this service", "path", path)
 			return nil, nil
 		}
 		return nil, fmt.Errorf("socket %s: %w", path, err)
@@ -64,8 +63,8 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 	return l, nil
 }
 
-// isListenedTo reports whether a process has a socket open. One that died leaves a file that
-// refuses; one that is only slow to answer does not, and its socket must not be taken away.
+// isListenedTo reports whether a process has a socket open. The socket of a dead process refuses connections; that of a
+// slow one does not, and must not be removed.
 func isListenedTo(ctx context.Context, path string) bool {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err == nil {
@@ -91,17 +90,17 @@ func ListenTCP(ctx context.Context, address string) (net.Listener, error) {
 	return l, err
 }
 
-// takenError says what to do about a port that is taken. It is a syscall.EADDRINUSE.
+// takenError is the error for a port that is in use, with a remedy. errors.Is finds syscall.EADDRINUSE in it.
 type takenError struct{ address string }
 
 func (e *takenError) Error() string {
-	return fmt.Sprintf("port %s is taken: stop what listens there, or choose another with --listen HOST:PORT (port 0 takes a free one)", e.address)
+	return fmt.Sprintf("port %s is in use: stop the program that listens there, or choose another port with --listen HOST:PORT (port 0 chooses a free one)", e.address)
 }
 
 func (e *takenError) Unwrap() error { return syscall.EADDRINUSE }
 
-// openAccess reads tokens and certificate, and makes the operator's token if none is named.
-// It is nil if nothing listens on TCP.
+// openAccess reads tokens and certificate, and creates the operator's token if none is named. It returns nil if nothing
+// listens on TCP.
 func openAccess(data, listen string, s admin.AccessSettings) (*admin.Access, error) {
 	if listen == "off" {
 		return nil, nil

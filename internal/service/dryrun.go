@@ -73,8 +73,8 @@ func runBeside(ctx context.Context, r *render.Renderer) (end func()) {
 	}
 }
 
-// tryBrowser looks beside the crawl whether the browser can be used, and says so in the log: its pages wait if not. The
-// returned function waits for that, which ends with ctx.
+// tryBrowser tests in the background whether the browser can be used, and logs the result; if not, pages to be rendered
+// wait. The returned function waits for the test, which ends with ctx.
 func (r *running) tryBrowser(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var trying sync.WaitGroup
@@ -83,9 +83,9 @@ func (r *running) tryBrowser(ctx context.Context) (end func()) {
 		switch {
 		case errors.Is(err, context.Canceled) || errors.Is(err, render.ErrEnded):
 		case err != nil:
-			r.log.Warn("pages that are to be rendered wait: the browser cannot be used", "program", r.renderer.Status().Program, "error", err)
+			r.log.Warn("cannot use the browser; pages to be rendered wait", "program", r.renderer.Status().Program, "error", err)
 		default:
-			r.log.Info("the browser that renders pages starts", "version", version)
+			r.log.Info("the browser for rendering pages works", "version", version)
 		}
 	})
 	return func() {
@@ -110,7 +110,7 @@ func TryBrowser(ctx context.Context, s render.Settings) error {
 	defer runBeside(ctx, renderer)()
 	_, err := renderer.Try(ctx)
 	if ctx.Err() != nil {
-		return fmt.Errorf("the browser %s has rendered nothing within %s: it is not the Chromium that is meant, or the machine is too busy", program, browserTrial)
+		return fmt.Errorf("the browser %s did not render the test page within %s: it is not Chromium, or the machine is too busy", program, browserTrial)
 	}
 	return err
 }

@@ -18,7 +18,7 @@ import (
 // storeFolder is the folder of a Crawler's store in its part of the data directory.
 const storeFolder = "store"
 
-// cookieFile is where cookies outlive the process, beside the store: no backup has them.
+// cookieFile is the file of cookies that outlive the process. It is next to the store, so backups do not contain it.
 const cookieFile = "cookies"
 
 // Home is the part of a data directory that is one Crawler's: the directory itself, or a
@@ -55,7 +55,7 @@ func HomesIn(data, crawler string) ([]Home, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", data)
+		return nil, fmt.Errorf("%s contains no store: nothing was crawled there yet, or --data names another directory", data)
 	case crawler != "" && len(names) > 0:
 		return nil, fmt.Errorf("%s has no Crawler %q: it has %s", data, crawler, strings.Join(names, ", "))
 	}
@@ -68,14 +68,14 @@ func checkHomes(data string, crawlers []config.Crawler) error {
 	single := Home{Dir: data}
 	if len(crawlers) > 1 {
 		if store.Exists(single.Store()) {
-			return fmt.Errorf("%s is from the time when the configuration had one Crawler: move it to %s for the Crawler that continues it, or away",
+			return fmt.Errorf("%s dates from when the configuration had one Crawler: move it to %s for the Crawler that continues it, or away",
 				single.Store(), filepath.Join(data, "NAME", storeFolder))
 		}
 		return nil
 	}
 	named := Home{Dir: filepath.Join(data, crawlers[0].Name)}
 	if store.Exists(named.Store()) && !store.Exists(single.Store()) {
-		return fmt.Errorf("%s is from the time when the configuration had several Crawlers: move it to %s to continue it, or away",
+		return fmt.Errorf("%s dates from when the configuration had several Crawlers: move it to %s to continue it, or away",
 			named.Store(), single.Store())
 	}
 	return nil

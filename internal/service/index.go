@@ -28,7 +28,7 @@ func papiPush(crawler config.Crawler, name string) (config.Push, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(names) == 0:
-		return config.Push{}, fmt.Errorf("the Crawler %q has no <Push kind=\"papi\">: only the Push API can list what an index holds", crawler.Name)
+		return config.Push{}, fmt.Errorf("the Crawler %q has no <Push kind=\"papi\">: only the Push API can list the documents of an index", crawler.Name)
 	case name != "":
 		return config.Push{}, fmt.Errorf("no papi target is named %q: write --target with one of %s", name, strings.Join(names, ", "))
 	}

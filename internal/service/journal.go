@@ -21,8 +21,8 @@ const (
 	journalDebug   = "<7>"
 )
 
-// journalHandler logs as the text handler does, without time and level: the journal has a
-// time of its own, and the level becomes the line's priority.
+// journalHandler logs as the text handler does, without time and level: the journal adds its own time, and the level
+// becomes the line's priority.
 type journalHandler struct {
 	slog.Handler
 	out *prefixed
@@ -66,7 +66,7 @@ func (h *journalHandler) WithGroup(name string) slog.Handler {
 	return &journalHandler{h.Handler.WithGroup(name), h.out}
 }
 
-// prefixed writes each piece, a line, behind a priority in one write.
+// prefixed writes each line after its priority in one write.
 type prefixed struct {
 	w        io.Writer
 	mu       sync.Mutex // guards priority
@@ -96,8 +96,7 @@ func isJournal(w io.Writer, getenv func(string) string) bool {
 	return ok && getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
-// Complaints wraps stderr for what commands write there beside the log. The journal gets it
-// as errors, line by line.
+// Complaints wraps stderr for output of commands other than the log. The journal gets it as errors, line by line.
 func Complaints(stderr io.Writer) io.Writer {
 	if !isJournal(stderr, os.Getenv) {
 		return stderr
@@ -119,7 +118,7 @@ func (j *journalWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// inUTC brings times into the zone of the sentences beside them.
+// inUTC converts times to UTC, as in the accompanying messages.
 func inUTC(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindTime {
 		a.Value = slog.TimeValue(a.Value.Time().UTC())
@@ -127,8 +126,8 @@ func inUTC(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// LogHandler makes the handler of a --log-format; it is nil for an unknown one. Auto is
-// journal if stderr is the journal, otherwise text.
+// LogHandler returns the handler for a --log-format, or nil for an unknown one. Auto is journal if stderr is the
+// journal, otherwise text.
 func LogHandler(format string, stderr io.Writer, level slog.Leveler) slog.Handler {
 	if j, ok := stderr.(*journalWriter); ok {
 		stderr = j.w

@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
-// NoMemoryLimit is the budget of a process that sets itself none.
+// NoMemoryLimit is the budget of a process without a limit.
 const NoMemoryLimit = -1
 
 // ParseSize reads a size above 0 as GOMEMLIMIT has it.
@@ -30,13 +30,14 @@ func ParseSize(s string) (int64, bool) {
 }
 
 const (
-	// memoryStep is how often memory outside Go's heap is measured, and memoryGrain the smallest change that matters.
+	// memoryStep is the interval at which memory outside Go's heap is measured, and memoryGrain the smallest change that
+	// matters.
 	memoryStep  = time.Minute
 	memoryGrain = 8 << 20
 )
 
-// limitMemory keeps the garbage collector's limit at the budget less what the stores
-// take outside of Go's memory, until ctx ends.
+// limitMemory keeps the garbage collector's limit at the budget minus the stores' memory outside Go's heap, until ctx
+// ends.
 func (s *Service) limitMemory(ctx context.Context) error {
 	if s.memory == NoMemoryLimit {
 		s.log.Info("no memory limit")

@@ -12,7 +12,7 @@ import (
 // noticesFile remembers the sent notices, in the data directory.
 const noticesFile = "notices.json"
 
-// Receivers are those of a configuration.
+// Receivers returns the receivers of a configuration.
 func Receivers(f *config.File) []notices.Receiver {
 	var out []notices.Receiver
 	for _, n := range f.Notify {
@@ -25,7 +25,7 @@ func Receivers(f *config.File) []notices.Receiver {
 	return out
 }
 
-// notifier tells the receivers what needs a person.
+// notifier notifies the receivers of conditions that require a person.
 func (s *Service) notifier(f *config.File, data string) (*notices.Notifier, error) {
 	crawlers := s.Crawlers()
 	return notices.New(notices.Settings{

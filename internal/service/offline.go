@@ -19,7 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Offline holds what a command needs to work on the store of a Crawler while no service runs.
+// Offline gives commands access to the store of a Crawler while no service runs.
 type Offline struct {
 	Home  Home
 	Store store.Options
@@ -31,8 +31,8 @@ type Offline struct {
 	Log      *slog.Logger
 }
 
-// Ask opens the store and calls fn with a client that the routes of the API answer in this process, as they do in
-// a service. It closes the store afterwards.
+// Ask opens the store and calls fn with a client that is served by the routes of the API in this process, as in a
+// service. It closes the store afterwards.
 func (o Offline) Ask(ctx context.Context, fn func(*admin.Client) error) error {
 	return o.WithStore(ctx, func(ctx context.Context, store *store.Store) error {
 		crawler := &offline{stored: stored{store}, name: o.Home.Crawler, settings: o.Settings, log: o.Log}

@@ -72,7 +72,7 @@ func (s *Service) Stop() {
 	if s.ending.Swap(true) {
 		return
 	}
-	s.log.Info("stopping: pages in flight are finished; a second signal ends at once")
+	s.log.Info("stopping; pages in flight are finished, and a second signal ends at once")
 	s.notify.stopping()
 	s.stopped()
 	for _, r := range s.crawls {
@@ -80,8 +80,8 @@ func (s *Service) Stop() {
 	}
 }
 
-// stopSlowly asks systemd for patience from the first step of stopping on, until ctx
-// ends: pages in flight may take their time.
+// stopSlowly asks systemd for patience from the first step of stopping on, until ctx ends: pages in flight may take
+// long.
 func (s *Service) stopSlowly(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -92,7 +92,7 @@ func (s *Service) stopSlowly(ctx context.Context) error {
 	return nil
 }
 
-// endReloads waits for a reload in progress, and lets none begin after it.
+// endReloads waits for a reload in progress, and prevents further ones.
 func (s *Service) endReloads() {
 	s.ending.Store(true)
 	s.reloading.Lock()
@@ -132,23 +132,22 @@ func (s *Service) Reload(ctx context.Context, o admin.ReloadOptions) (out admin.
 		r.setConfigError(err)
 	}
 	if err != nil {
-		s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
-		s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
+		s.log.Error("cannot reload the configuration; the old one stays in force", "error", err)
+		s.notify.ready("the changed configuration is refused; the old one stays in force: " + err.Error())
 		return out, err
 	}
 	s.log.Info("configuration reloaded", "path", s.config.path)
 	s.config.keep(s.log)
 	if err := s.access.Reload(); err != nil {
-		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
+		s.log.Error("cannot reload tokens and certificate; the old ones stay in force", "error", err)
 		s.notify.ready("configuration reloaded, except for tokens and certificate: " + err.Error())
-		return out, &admin.Declined{Err: fmt.Errorf("the configuration is in force, tokens and certificate are not read again: %w", err)}
+		return out, &admin.Declined{Err: fmt.Errorf("the configuration is in force, but tokens and certificate could not be reloaded: %w", err)}
 	}
 	s.notify.ready("configuration reloaded")
 	return out, nil
 }
 
-// reloadChanged reloads unless the files are as they were at the last reload, as after
-// one that a command asked for.
+// reloadChanged reloads unless the files are unchanged since the last reload, for example one requested by a command.
 func (s *Service) reloadChanged(ctx context.Context) {
 	s.reloading.Lock()
 	same := s.judged != "" && s.judged == s.configFiles()

@@ -9,11 +9,11 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// OwnFiles are files that the program keeps for itself or is given by flags. A configuration
-// must not have anything else written to them. The zero value has none.
+// OwnFiles lists the program's own files, including those named by flags. A configuration must not cause other data to
+// be written to them. The zero value has none.
 type OwnFiles struct {
 	data  string            // the data directory, with links followed
-	named map[string]string // what a file is, by its path with links followed
+	named map[string]string // descriptions of the files, by resolved path
 }
 
 // owner describes the file at a path with links followed; "" if it is not one of them.
@@ -31,7 +31,7 @@ func (o OwnFiles) owner(path string) string {
 	}
 	// A store lies in the data directory, or in a Crawler's folder there.
 	if filepath.Base(inside) == cookieFile && strings.Count(inside, string(filepath.Separator)) < 2 && !strings.HasPrefix(inside, "..") {
-		return "the file of kept cookies"
+		return "the file of stored cookies"
 	}
 	folders := strings.Split(filepath.Dir(inside), string(filepath.Separator))
 	if slices.Index(folders[:min(len(folders), 2)], storeFolder) >= 0 {

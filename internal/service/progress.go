@@ -11,7 +11,7 @@ import (
 
 // A goroutine of showProgress writes the line on a terminal. The function that showProgress returns ends it and waits.
 
-// progressEvery is how often the line on a terminal is updated.
+// progressEvery is the interval at which the line on a terminal is updated.
 const progressEvery = time.Second
 
 // showProgress updates a line on out every second, in a goroutine that the returned

@@ -28,11 +28,11 @@ func (s *Service) applyConfig(ctx context.Context, o admin.ReloadOptions) (later
 	}
 	for _, r := range s.crawls {
 		if _, ok := byName[r.Name()]; !ok {
-			return nil, &admin.Declined{Err: fmt.Errorf("the configuration has no Crawler %q any more: stop the service for that", r.Name())}
+			return nil, &admin.Declined{Err: fmt.Errorf("the configuration no longer has the Crawler %q: restart the service to remove it", r.Name())}
 		}
 	}
 	if len(parsed.Crawlers) != s.configured {
-		s.log.Warn("the number of Crawlers changed: takes effect after a restart", "now", s.configured, "then", len(parsed.Crawlers))
+		s.log.Warn("the number of Crawlers changed; this takes effect after a restart", "now", s.configured, "then", len(parsed.Crawlers))
 		later = append(later, "the number of Crawlers")
 	}
 	of, err := s.applyTogether(ctx, byName, o)

@@ -23,8 +23,8 @@ type Start struct {
 	Progress io.Writer
 }
 
-// Run opens a service, runs it until it ends, and closes it. It returns what the crawls
-// did. Systemd is told how the service stands if the environment names its socket.
+// Run opens a service, runs it until it ends, and closes it. It returns the results of the crawls. It notifies systemd
+// of the service's state if the environment names its socket.
 func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 	o.notify, o.hangups = newNotifier(os.Getenv, o.Log), start.Hangups
 	o.notify.starting()
@@ -60,8 +60,8 @@ func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 	return summary, err
 }
 
-// openInTime opens the service, and asks systemd for patience meanwhile. The service is nil
-// if a signal to stop came before it was open: then there is nothing left to do.
+// openInTime opens the service, and asks systemd for patience meanwhile. The service is nil if a signal to stop arrived
+// before it was open.
 func openInTime(stop context.Context, o Options) (*Service, error) {
 	defer o.notify.patience()()
 	s, err := Open(stop, o)

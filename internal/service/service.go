@@ -63,7 +63,7 @@ type Options struct {
 	Version string // version of the program, for display
 	Agent   string // the User-Agent of Crawlers that name none
 	Memory  int64  // budget in bytes; 0 is the default one, NoMemoryLimit none
-	Threads int    // of all Crawlers together; 0: as many as they have
+	Threads int    // maximum of all Crawlers together; 0 for the sum of theirs
 
 	notify  *notifier // nil without systemd
 	hangups <-chan struct{}
@@ -142,7 +142,7 @@ func enoughFiles(crawlers []config.Crawler) error {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) >= need { //nolint:unconvert // it is signed on FreeBSD
 		return err
 	}
-	return fmt.Errorf("this process may open %d files, and its Crawlers need %d: set ulimit -n, or LimitNOFILE= in the systemd unit, to %d or more",
+	return fmt.Errorf("this process may open %d files, but its Crawlers require %d: set ulimit -n, or LimitNOFILE= in the systemd unit, to %d or more",
 		limit.Cur, need, 4*need)
 }
 
@@ -199,7 +199,7 @@ func (s *Service) crawlOf(c admin.Crawler) (*running, error) {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+	return nil, fmt.Errorf("no Crawler %q is running", c.Name())
 }
 
 // Crawlers returns the Crawlers of the service, for display.

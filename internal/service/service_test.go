@@ -66,7 +66,7 @@ func TestFewFiles(t *testing.T) {
 	if err = errors.Join(err, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)); err != nil {
 		t.Fatal(err)
 	}
-	const want = "this process may open 80 files, and its Crawlers need 81: set ulimit -n, or LimitNOFILE= in the systemd unit, to 324 or more"
+	const want = "this process may open 80 files, but its Crawlers require 81: set ulimit -n, or LimitNOFILE= in the systemd unit, to 324 or more"
 	if refused == nil || refused.Error() != want || store.Exists(filepath.Join("data", storeFolder)) {
 		t.Errorf("%v", refused)
 	}

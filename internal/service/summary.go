@@ -31,7 +31,7 @@ type CrawlSummary struct {
 	Indexed   uint64 `json:"indexed"`
 	Permanent uint64 `json:"permanent_errors"`
 	Temporary uint64 `json:"temporary_errors"`
-	// Made is what the run did to documents.
+	// Made counts the changes of documents by the run.
 	Made events.Made `json:"made"`
 	// NotDone is the work left by a run that was stopped early, Later the work that --once does not wait for.
 	NotDone NotDone `json:"not_done"`

@@ -53,7 +53,7 @@ func (n *notifier) send(state ...string) {
 		err = errors.Join(err, conn.Close())
 	}
 	if err != nil && !n.failed.Swap(true) {
-		n.log.Warn("systemd cannot be told how the service stands", "socket", n.socket, "error", err)
+		n.log.Warn("cannot notify systemd of the state of the service", "socket", n.socket, "error", err)
 	}
 }
 
@@ -80,12 +80,12 @@ func (n *notifier) extend(d time.Duration) {
 	n.send(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", d.Microseconds()))
 }
 
-// reloading announces a reload; ready ends it. With Type=notify-reload systemd
-// takes the time to tell this reload from an earlier one.
+// reloading announces a reload; ready ends it. With Type=notify-reload systemd uses the timestamp to distinguish this
+// reload from an earlier one.
 func (n *notifier) reloading() {
 	var at unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &at); err != nil {
-		n.log.Warn("the monotonic clock cannot be read", "error", err)
+		n.log.Warn("cannot read the monotonic clock", "error", err)
 	}
 	n.send("RELOADING=1", fmt.Sprintf("MONOTONIC_USEC=%d", at.Nano()/1000), statusLine("reading the configuration"))
 }
@@ -97,11 +97,10 @@ func (n *notifier) end() (enough func()) {
 }
 
 const (
-	// statusEvery is how often the status is sent.
+	// statusEvery is the interval at which the status is sent.
 	statusEvery = 30 * time.Second
-	// extendBy is asked for anew every third of it, while a start or a stop goes on,
-	// longestEnd in all: a page in flight may take its downloadTimeoutMS, a store has to
-	// write what it has in memory.
+	// extendBy is requested again after a third of it while a start or a stop goes on, for longestEnd at most: a page in
+	// flight may take its downloadTimeoutMS, a store must write the changes it has in memory.
 	extendBy   = 30 * time.Second
 	longestEnd = 15 * time.Minute
 )
@@ -142,9 +141,9 @@ func (s *Service) keepTelling(ctx context.Context) error {
 	}
 }
 
-// keepAlive feeds the watchdog while each Crawler proves that it is alive: a proof that
-// does not come leaves systemd without a sign of life, and it ends and restarts the
-// process. SIGABRT, by which it does so, makes Go print what every goroutine is at.
+// keepAlive notifies systemd's watchdog while each Crawler proves that it is alive. Without the proof systemd gets no
+// notification: it ends and restarts the process. It does so by SIGABRT, for which Go prints the stack of every
+// goroutine.
 func (s *Service) keepAlive(ctx context.Context) error {
 	if s.notify.socket == "" || s.notify.watchdog == 0 {
 		return nil
@@ -157,7 +156,7 @@ func (s *Service) keepAlive(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			s.log.Error("watchdog: no progress, systemd is not notified", "error", err)
+			s.log.Error("watchdog: no progress; not notifying systemd", "error", err)
 			continue
 		}
 		s.notify.alive()
@@ -169,9 +168,9 @@ func (s *Service) keepAlive(ctx context.Context) error {
 	}
 }
 
-// alive proves of each Crawler that its frontier goes round, so that its mutex is free
-// and gates open, and that the committer answers a write, so that it and the disk go on.
-// An answer that is an error is a sign of life too: a full disk ends the crawl by itself.
+// alive checks each Crawler: that its frontier loops, so its mutex is free and its gates are open, and that the
+// committer completes a write, so the committer and the disk work. An answer that is an error is a sign of life too: a
+// full disk ends the crawl by itself.
 func (s *Service) alive(ctx context.Context) error {
 	for _, r := range s.crawls {
 		if err := r.Alive(ctx); err != nil {

@@ -33,7 +33,7 @@ var sourcesName = scheduler.CrawlValue("push.sources")
 // rememberSources stores which sources the targets take. It warns of a target that took others at the last start: its
 // documents of then are not pushed because of that, and deleted only where no target takes them.
 func rememberSources(ctx context.Context, store scheduler.Values, targets []config.Push, log *slog.Logger) error {
-	const what = "which push sources the targets take"
+	const what = "the push sources that the targets accept"
 	before, now := map[string][]string{}, map[string][]string{}
 	if err := scheduler.LoadValue(ctx, store, sourcesName, what, &before); err != nil {
 		return err
@@ -44,9 +44,9 @@ func rememberSources(ctx context.Context, store scheduler.Values, targets []conf
 			now[t.Name] = []string{*t.Source}
 		}
 		if took, known := before[t.Name]; known && !slices.Equal(took, now[t.Name]) {
-			log.Warn("this push target takes another source than before: `sextant refresh --all --full` pushes the "+
-				"documents that it takes now; those that it no longer takes stay in its index while another target takes "+
-				"them, else they are deleted like those of an edit of the rules",
+			log.Warn("this push target accepts another source than before: `sextant refresh --all --full` pushes the "+
+				"documents that it now accepts; those that it no longer accepts stay in its index while another target accepts "+
+				"them, otherwise they are deleted like those of an edit of the rules",
 				"target", t.Name, "before", took, "now", now[t.Name])
 		}
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 )
 
-// settle is how long a folder must be quiet before a changed file is read: editors
-// write in several steps.
+// settle is the time for which a folder must be quiet before a changed file is read: editors write in several steps.
 const settle = 500 * time.Millisecond
 
 // watch reloads when a file of the configuration's folder changes. It watches the
@@ -28,7 +27,7 @@ func (s *Service) watch(ctx context.Context) error {
 		err = watcher.Add(filepath.Dir(s.config.path))
 	}
 	if err != nil {
-		s.log.Warn("changes of the configuration are not noticed: reload by SIGHUP or sextant reload", "error", err)
+		s.log.Warn("cannot watch the configuration; reload it with SIGHUP or sextant reload", "error", err)
 		return nil
 	}
 	quiet := time.NewTimer(0)

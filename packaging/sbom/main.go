@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	)
 }
 
-// writeBOM writes the bill of materials. It has no serial number, so that the same program gives the same bytes.
+// writeBOM writes the bill of materials. It has no serial number, so that it is reproducible.
 func writeBOM(w io.Writer, info *debug.BuildInfo, parts []cyclonedx.Component, version string, at time.Time) error {
 	setting := func(key string) string {
 		for _, s := range info.Settings {

@@ -46,12 +46,12 @@ func partsOf(ctx context.Context, info *debug.BuildInfo) (parts []cyclonedx.Comp
 			m = m.Replace
 		}
 		if folders[m.Path] == nil {
-			return nil, nil, fmt.Errorf("%s is in the program, and not among what its sources import: was it built from them?", m.Path)
+			return nil, nil, fmt.Errorf("%s is in the program but is not imported by its sources: was it built from them?", m.Path)
 		}
 		found, textsErr := textsIn(m.Path+" "+m.Version, folders[m.Path])
 		ids, idsErr := grants.of(found)
 		if len(ids) == 0 {
-			idsErr = errors.Join(idsErr, fmt.Errorf("%s %s: no text in its folder grants a licence", m.Path, m.Version))
+			idsErr = errors.Join(idsErr, fmt.Errorf("%s %s: its folder contains no licence", m.Path, m.Version))
 		}
 		parts, texts = append(parts, component(m.Path, m.Version, m.Sum, ids)), append(texts, found...)
 		err = errors.Join(err, textsErr, idsErr)
@@ -77,7 +77,7 @@ func withEmbedded(parts []cyclonedx.Component) ([]cyclonedx.Component, error) {
 			parts = append(parts, c)
 		case i < 0: // this program does not contain that module
 		case parts[i].Version != c.Version:
-			err = errors.Join(err, fmt.Errorf("%s %s: packaging/sbom/embedded.cdx.json names what is in %s: look at the new version, and write there what is in it",
+			err = errors.Join(err, fmt.Errorf("%s %s: packaging/sbom/embedded.cdx.json lists the parts of %s: list those of the new version there",
 				c.Name, parts[i].Version, c.Version))
 		default:
 			parts[i].Components = c.Components
@@ -142,7 +142,7 @@ func (g grants) of(texts []text) (ids []string, err error) {
 		sum := fmt.Sprintf("%x", sha256.Sum256([]byte(t.body)))
 		more, ok := g[sum]
 		if !ok {
-			err = errors.Join(err, fmt.Errorf("this text was not reviewed: read it, and write its licences into packaging/sbom/licenses.sum\n%s  LICENCES  %s", sum, t.of))
+			err = errors.Join(err, fmt.Errorf("this text was not reviewed: read it, and add its licences to packaging/sbom/licenses.sum\n%s  LICENCES  %s", sum, t.of))
 		}
 		ids = append(ids, more...)
 	}

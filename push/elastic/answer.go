@@ -17,7 +17,7 @@ type answer struct {
 	Error  failure `json:"error"`
 }
 
-// failure is why an entry was not taken.
+// failure is the reason why an entry was rejected.
 type failure struct {
 	Type     string   `json:"type"`
 	Reason   string   `json:"reason"`
@@ -54,19 +54,19 @@ func parseAnswer(body []byte, n int) ([]answer, error) {
 		Error  failure             `json:"error"`
 	}
 	if err := json.Unmarshal(body, &whole); err != nil {
-		return nil, fmt.Errorf("_bulk: the answer is not what an indexer answers: %w: is url its address?", err)
+		return nil, fmt.Errorf("_bulk: the response is not that of an indexer: %w: is url its address?", err)
 	}
 	if whole.Errors == nil || len(whole.Items) != n {
 		words := whole.Error.words()
 		if words == "" {
 			words = "is url the address of an indexer?"
 		}
-		return nil, fmt.Errorf("_bulk: the answer speaks of %d entries and %d were sent: %s", len(whole.Items), n, words)
+		return nil, fmt.Errorf("_bulk: the response has %d entries, but %d were sent: %s", len(whole.Items), n, words)
 	}
 	out := make([]answer, n)
 	for i, item := range whole.Items {
 		if len(item) != 1 {
-			return nil, errors.New("_bulk: an entry of the answer has not one operation")
+			return nil, errors.New("_bulk: an entry of the response does not have exactly one operation")
 		}
 		for _, a := range item {
 			out[i] = a

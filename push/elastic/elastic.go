@@ -1,12 +1,9 @@
-// Package elastic is the push target that speaks the _bulk interface of
-// Elasticsearch (7 and later) and OpenSearch.
+// Package elastic is the push target for the _bulk API of Elasticsearch (7 and later) and OpenSearch.
 //
-// A document's _id is the SHA-256 of its URL in hex, because ids are limited to 512
-// bytes; the URL is a field. Each entry carries its number as an external version, so
-// that whatever arrives late or twice cannot replace something newer. What was
-// answered with 200, and in it with a good status of its own, is safe: the indexer
-// has it in its transaction log on disk, where index.translog.durability is left at
-// request.
+// A document's _id is the SHA-256 of its URL in hex, because ids are limited to 512 bytes; the URL is a field. Each
+// entry has its number as an external version, so that late or repeated requests cannot replace a newer version. An
+// entry is safe if the response has status 200 and a good status for the entry: the indexer then has it in its
+// transaction log on disk, provided that index.translog.durability is request, the default.
 package elastic
 
 import (
@@ -127,7 +124,7 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 			return refused, nil
 		}
 		if attempt == t.Client.Retries() {
-			return nil, fmt.Errorf("_bulk: %d of %d entries were turned away for now, %d times: %s", len(v.again), len(items), attempt+1, v.words)
+			return nil, fmt.Errorf("_bulk: the indexer temporarily rejected %d of %d entries, %d times: %s", len(v.again), len(items), attempt+1, v.words)
 		}
 		if err := t.Client.Pause(ctx, attempt); err != nil {
 			return nil, err
@@ -140,10 +137,10 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 type itemAnswers struct {
 	refused []push.Refusal
 	again   []wire.Item
-	words   string // of one that is to be sent again
+	words   string // of an item to send again
 }
 
-// Limits of the response: errors quote much of documents.
+// Limits of the response: errors quote large parts of documents.
 const (
 	answerBytes = 64 << 10
 	itemBytes   = 8 << 10
@@ -172,7 +169,7 @@ func (t *Target) bulk(ctx context.Context, items []wire.Item) (v itemAnswers, er
 		case turnedAway:
 			v.again, v.words = append(v.again, item), a.Error.words()
 		case broken:
-			return v, fmt.Errorf("_bulk: the indexer answers %d for an entry, which is a matter of the index %q and not of the entry: %s",
+			return v, fmt.Errorf("_bulk: the indexer responded with %d to an entry, which is a problem of the index %q and not of the entry: %s",
 				a.Status, t.set.Index, a.Error.words())
 		}
 	}
@@ -190,5 +187,5 @@ func reason(body []byte) string {
 	return answer.Error.words()
 }
 
-// templateName is the name of the index template.
+// templateName returns the name of the index template.
 func (t *Target) templateName() string { return "sextant-" + strings.TrimPrefix(t.set.Index, ".") }

@@ -101,7 +101,7 @@ func TestOnTheWire(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	config := `200 {"errors":true,"items":[{"index":{"status":400,"error":{"type":"illegal_argument_exception","reason":"pipeline with id [x] does not exist"}}},{"index":{"status":201}},{"delete":{"status":200}}]}`
 	none := `200 {"took":0,"errors":false,"error":"token too long","items":[]}`
-	omitted := "the indexer does not say what became of it (77 bytes, 3 times alone in a request), though it takes other orders: "
+	omitted := "the indexer reports no result for it (77 bytes, sent alone 3 times), but accepts other orders: "
 	for name, tt := range map[string]struct {
 		answers  []string
 		refused  string // number: words
@@ -112,19 +112,19 @@ func TestVerdicts(t *testing.T) {
 		"refused":               {[]string{items(201, 400, 404)}, "8: type_400: reason 400: cause: deep", "", 1},
 		"for now, then taken":   {[]string{items(201, 429, 503), items(201, 200)}, "", "", 2},
 		"for now, then refused": {[]string{items(400, 429, 200), items(400)}, "7: type_400: reason 400: cause: deep 8: type_400: reason 400: cause: deep", "", 2},
-		"always for now":        {[]string{items(429, 201, 201), items(429)}, "", "turned away for now, 3 times: type_429", 3},
-		"no right":              {[]string{items(403, 403, 403)}, "", `a matter of the index "web"`, 1},
+		"always for now":        {[]string{items(429, 201, 201), items(429)}, "", "temporarily rejected 1 of 1 entries, 3 times: type_429", 3},
+		"no right":              {[]string{items(403, 403, 403)}, "", `a problem of the index "web"`, 1},
 		"no index":              {[]string{items(404, 404, 404)}, "", "type_404", 1},
 		"no pipeline":           {[]string{config}, "", "pipeline with id", 1},
-		"too few items":         {[]string{items(201, 201)}, "7: " + omitted + "_bulk: the answer speaks of 2 entries and 1 were sent: is url the address of an indexer?", "", 5},
-		"one is never named":    {[]string{none, none, items(201, 200), none}, "7: " + omitted + "_bulk: the answer speaks of 0 entries and 1 were sent: token too long", "", 5},
+		"too few items":         {[]string{items(201, 201)}, "7: " + omitted + "_bulk: the response has 2 entries, but 1 were sent: is url the address of an indexer?", "", 5},
+		"one is never named":    {[]string{none, none, items(201, 200), none}, "7: " + omitted + "_bulk: the response has 0 entries, but 1 were sent: token too long", "", 5},
 		"one is named late":     {[]string{none, none, items(201, 200), none, items(201)}, "", "", 5},
-		"no items":              {[]string{`200 {"acknowledged":true}`}, "", "order 7 (add http://h/a, 77 bytes) was sent alone: _bulk: the answer speaks of 0 entries", 5},
+		"no items":              {[]string{`200 {"acknowledged":true}`}, "", "order 7 (add http://h/a, 77 bytes) was sent alone: _bulk: the response has 0 entries", 5},
 		"garbage":               {[]string{"200 <html>"}, "", "is url its address", 5},
-		"two operations":        {[]string{`200 {"errors":false,"items":[{"index":{"status":201},"b":{}}]}`}, "", "not one operation", 5},
+		"two operations":        {[]string{`200 {"errors":false,"items":[{"index":{"status":201},"b":{}}]}`}, "", "not have exactly one operation", 5},
 		"whole request":         {[]string{`400 {"error":{"type":"parse","reason":"bad line"},"status":400}`}, "7: parse: bad line 8: parse: bad line 9: parse: bad line", "", 5},
 		"words only":            {[]string{`400 {"error":"no handler found"}`}, "7: no handler found 8: no handler found 9: no handler found", "", 5},
-		"whole request 403":     {[]string{`403 {"error":{"type":"security_exception","reason":"no"}}`}, "", "lacks the right", 1},
+		"whole request 403":     {[]string{`403 {"error":{"type":"security_exception","reason":"no"}}`}, "", "lacks permission", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scripted{answers: tt.answers}

@@ -11,8 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// createTemplate makes the index template if there is none of its name, so that what
-// an operator changed in it stays.
+// createTemplate creates the index template unless one of that name exists, so that changes by an operator are kept.
 func (t *Target) createTemplate(ctx context.Context) error {
 	path := "/_index_template/" + url.PathEscape(t.templateName())
 	_, err := t.Client.Do(ctx, wire.Request{Name: "_index_template", Method: http.MethodHead, Path: path})
@@ -25,16 +24,16 @@ func (t *Target) createTemplate(ctx context.Context) error {
 	}
 	_, err = t.Client.Do(ctx, wire.Request{Name: "_index_template", Method: http.MethodPut, Path: path, ContentType: "application/json", Body: body})
 	if status, ok := errors.AsType[*wire.StatusError](err); ok {
-		return fmt.Errorf("making the index template %q: %w", t.templateName(), status)
+		return fmt.Errorf("creating the index template %q: %w", t.templateName(), status)
 	}
 	return err
 }
 
-// Long values of keywords are kept and not searchable: an indexer refuses terms of
-// more than 32,766 bytes, and a character has up to four.
+// Long values of keywords are stored but not searchable: an indexer refuses terms of more than 32,766 bytes, and a
+// character has up to four.
 const longestKeyword = 8191
 
-// template is an index template for the fields of documents under their names here.
+// template returns an index template for the fields of documents.
 func (t *Target) template() map[string]any {
 	keyword := map[string]any{"type": "keyword", "ignore_above": longestKeyword}
 	metas := map[string]any{"type": "flattened", "ignore_above": longestKeyword}

@@ -1,13 +1,11 @@
-// Package file is the push target that writes JSON Lines into a directory, one
-// line for each document or deletion:
+// Package file is the push target that writes JSON Lines into a directory, one line for each document or deletion:
 //
 //	{"op":"add","seq":N,"document":{...}}
 //	{"op":"delete","seq":N,"deletion":{...}}
 //
-// The files' names sort in the order of writing. A file is only added to, by
-// whole lines, until it reaches its size; after a crash or a full disk a line may
-// come again, with the same seq. A reader that follows the last file must not use
-// bytes after the last line feed.
+// The files' names sort in the order of writing. Complete lines are appended to a file until it reaches its maximum
+// size; after a crash or a full disk a line may be repeated, with the same seq. A reader that follows the last file
+// must not use bytes after the last line feed.
 package file
 
 import (
@@ -26,11 +24,11 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// DefaultRotateBytes is the size of a file when Settings name none.
+// DefaultRotateBytes is the size of a file if Settings do not set it.
 const DefaultRotateBytes = 256 << 20
 
-// writeBytes is how much of a Push is gathered for one write, keptBuffer how much memory is kept from
-// one Push to the next.
+// writeBytes is the amount of data buffered for one write; keptBuffer is the maximum buffer that is kept between calls
+// of Push.
 const (
 	writeBytes = 256 << 10
 	keptBuffer = 1 << 20
@@ -42,10 +40,9 @@ type Settings struct {
 	Name string
 	// Dir is created if missing. No other target or process may write there.
 	Dir string
-	// RotateBytes begins a new file before a line that would pass it; a longer
-	// line has a file of its own. 0 is DefaultRotateBytes.
+	// RotateBytes is the maximum size of a file; a longer line has a separate file. 0 is DefaultRotateBytes.
 	RotateBytes int64
-	// Retention removes files that have not been written to for this long, except the last one; 0 removes nothing.
+	// Retention is the age since the last write at which files are removed, except the last one; 0 keeps all.
 	Retention time.Duration
 	// Log receives problems that do not prevent writing, such as files that cannot be removed.
 	Log *slog.Logger
@@ -70,7 +67,7 @@ type output interface {
 	Sync() error
 }
 
-// Target is a push.Target. What is pushed is safe when it is fsynced.
+// Target is a push.Target. Entries are safe after fsync.
 type Target struct {
 	set    Settings
 	create func(path string) (output, error)
@@ -80,14 +77,14 @@ type Target struct {
 	path    string
 	number  uint64 // in the name of the last file
 	size    int64  // whole lines of out
-	synced  int64  // of these, on disk for sure
-	torn    bool   // there may be bytes behind size
+	synced  int64  // bytes of these that are synced
+	torn    bool   // there may be bytes after size
 	newName bool   // the directory must be synced too
 	buf     []byte // lines not written yet
 }
 
-// Open creates the directory if it is missing, and cuts off the last file behind
-// its last line feed, where a crash may have left part of a line.
+// Open creates the directory if it is missing, and truncates the last file after its last line feed, because a crash
+// may have left part of a line.
 func Open(s Settings) (*Target, error) {
 	if s.Name == "" {
 		s.Name = "file"
@@ -96,7 +93,7 @@ func Open(s Settings) (*Target, error) {
 		return nil, errors.New("the file target has no directory: set dir")
 	}
 	if s.RotateBytes < 0 || s.Retention < 0 {
-		return nil, errors.New("rotateBytes and retentionS of the file target are 0 or more")
+		return nil, errors.New("rotateBytes and retentionS of the file target must be 0 or more")
 	}
 	if s.RotateBytes == 0 {
 		s.RotateBytes = DefaultRotateBytes
@@ -105,7 +102,7 @@ func Open(s Settings) (*Target, error) {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
 	if err := os.MkdirAll(s.Dir, 0o750); err != nil {
-		return nil, fmt.Errorf("making the directory of the file target: %w", err)
+		return nil, fmt.Errorf("creating the directory of the file target: %w", err)
 	}
 	t := &Target{set: s, create: create, sync: syncDir}
 	if err := t.resume(); err != nil {
@@ -135,7 +132,7 @@ func (t *Target) resume() error {
 	t.out = f
 	size, whole, err := wholeLines(f)
 	if err == nil && whole < size {
-		t.set.Log.Warn("cutting off part of a line at the end of the last output file", "file", t.path, "bytes", size-whole)
+		t.set.Log.Warn("removing part of a line from the end of the last output file", "file", t.path, "bytes", size-whole)
 		err = f.Truncate(whole)
 	}
 	if err == nil {
@@ -147,16 +144,16 @@ func (t *Target) resume() error {
 		err = t.sync(t.set.Dir)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("mending the last output file %s: %w", t.path, err), f.Close())
+		return errors.Join(fmt.Errorf("repairing the last output file %s: %w", t.path, err), f.Close())
 	}
 	t.size, t.synced = whole, whole
 	return nil
 }
 
-// Name is the target's name.
+// Name returns the target's name.
 func (t *Target) Name() string { return t.set.Name }
 
-// Push writes entries as lines. After an error the first of them may be in the files, whole: they come again.
+// Push writes entries as lines. After an error some of the lines may be complete in the files: they are repeated.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -192,8 +189,7 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 	return refused, t.flush()
 }
 
-// appendLine appends the line of e, without looking into its body: it is JSON
-// already, and on one line unless someone indented it.
+// appendLine appends the line of e, without parsing its body, which is JSON, and on one line unless it was indented.
 func appendLine(b []byte, e push.Entry) ([]byte, error) {
 	b = append(b, `{"op":"`...)
 	b = append(b, e.Op.String()...)
@@ -239,7 +235,7 @@ func (t *Target) cut() error {
 		return nil
 	}
 	if err := t.out.Truncate(t.size); err != nil {
-		return fmt.Errorf("cutting off a line written in part to %s: %w", t.path, err)
+		return fmt.Errorf("removing a partly written line from %s: %w", t.path, err)
 	}
 	t.torn = false
 	return nil
@@ -253,9 +249,9 @@ func (t *Target) Checkpoint(ctx context.Context, _ uint64) error {
 	return t.save()
 }
 
-// save makes all lines durable. When the system cannot write them it may forget
-// that it had to, and a second sync would succeed for nothing: so what is not
-// safe is cut off, and asked for again by push.ErrRewind.
+// save makes all lines durable. After a failed sync the system may drop the unwritten data, and a second sync would
+// then succeed without writing it, so save truncates the file to the safe part and requests the rest again by
+// push.ErrRewind.
 func (t *Target) save() error {
 	if t.synced < t.size {
 		if err := t.out.Sync(); err != nil {

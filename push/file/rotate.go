@@ -18,13 +18,13 @@ const (
 	digits = 20 // of the largest uint64
 )
 
-// fileName of a file: its number is the seq of its first line, or one more than
-// the number of the file before it, where lines came again after a crash.
+// fileName returns the name of a file: its number is the seq of its first line or, if lines were repeated after a
+// crash, one more than the number of the previous file.
 func fileName(number uint64) string {
 	return fmt.Sprintf("%s%0*d%s", prefix, digits, number, suffix)
 }
 
-// numberOf is the inverse of fileName, 0 for other names.
+// numberOf is the inverse of fileName; it returns 0 for other names.
 func numberOf(name string) uint64 {
 	number, ok := strings.CutPrefix(name, prefix)
 	if !ok {
@@ -71,11 +71,11 @@ func (t *Target) rotate(seq uint64) error {
 	path := filepath.Join(t.set.Dir, fileName(number))
 	out, err := t.create(path)
 	if err != nil {
-		return fmt.Errorf("beginning an output file: %w", err)
+		return fmt.Errorf("creating an output file: %w", err)
 	}
 	if t.out != nil {
 		if err := t.out.Close(); err != nil { // synced: nothing is lost
-			t.set.Log.Warn("closing an output file", "file", t.path, "error", err)
+			t.set.Log.Warn("cannot close an output file", "file", t.path, "error", err)
 		}
 	}
 	t.out, t.path, t.number = out, path, number
@@ -91,7 +91,7 @@ func (t *Target) removeOld() {
 	}
 	names, err := outputs(t.set.Dir)
 	if err != nil {
-		t.set.Log.Warn("looking for output files to remove", "error", err)
+		t.set.Log.Warn("cannot list the output files to remove", "error", err)
 		return
 	}
 	oldest := time.Now().Add(-t.set.Retention)
@@ -102,7 +102,7 @@ func (t *Target) removeOld() {
 			err = os.Remove(path)
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.set.Log.Warn("removing an output file past its retention", "file", path, "error", err)
+			t.set.Log.Warn("cannot remove an output file past its retention", "file", path, "error", err)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func wholeLines(f *os.File) (size, whole int64, err error) {
 	return size, 0, nil
 }
 
-// syncDir makes the names in dir durable.
+// syncDir makes the file names in dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -1,11 +1,9 @@
-// Package funnelback is the push target that speaks version 2 of Funnelback's Push
-// API: one request a document, with the URL as its key.
+// Package funnelback is the push target for version 2 of Funnelback's Push API: one request per document, with the URL
+// as its key.
 //
-// The body is the page as it was sent, where the crawl was asked for it, and else a
-// small HTML page with title and text. Metadata go in headers,
-// X-Funnelback-Push-Meta-Data-NAME, in UTF-8 and up to 6 KiB together; what does not
-// fit is left out, because servers refuse longer headers (ours: the vendor names no
-// limit). A commit follows before what was pushed counts as safe.
+// The body is the original page, if page bytes are pushed, otherwise a small HTML page with title and text. Metadata
+// are sent in headers, X-Funnelback-Push-Meta-Data-NAME, in UTF-8 and up to 6 KiB together; the rest is omitted,
+// because servers refuse longer headers (our choice: the vendor states no limit). Documents are safe after a commit.
 package funnelback
 
 import (
@@ -32,8 +30,8 @@ type Settings struct {
 	Name       string // of the target ["funnelback"]
 	Collection string // or data source, of type push
 
-	Filters  string // filters of the server that documents pass; its own if empty
-	NoCommit bool   // leaves commits to the server
+	Filters  string // the server's filters for documents; its defaults if empty
+	NoCommit bool   // the server alone decides when to commit
 
 	Fields wire.Names    // of metadata; text, content and url are not metadata
 	Server wire.Settings // such as https://host:8443; a token is a header X-Security-Token
@@ -67,7 +65,7 @@ func New(s Settings) (*Target, error) {
 	}, nil
 }
 
-// Push makes one request an entry.
+// Push makes one request per entry.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
 	t.pushed = t.pushed || len(entries) > 0
 	return t.Spread(ctx, entries, t.set.Limits, func(push.Entry) ([]byte, error) { return nil, nil }, t.send)
@@ -122,7 +120,7 @@ func (t *Target) put(r *wire.Request, e push.Entry) error {
 	return nil
 }
 
-// page is a document without its bytes.
+// page returns the HTML page for a document without page bytes.
 func page(d *push.Document) []byte {
 	lang := ""
 	if d.Language != "" {
@@ -138,7 +136,7 @@ const (
 	maxHeaders = 6 << 10
 )
 
-// metadata are the headers of a document.
+// metadata returns the headers of a document.
 func (t *Target) metadata(d *push.Document) http.Header {
 	fields := t.fields.Fields(d, func(name string) string { return name })
 	out, room := http.Header{}, maxHeaders-len(url.QueryEscape(d.URL))
@@ -158,7 +156,7 @@ func (t *Target) metadata(d *push.Document) http.Header {
 	return out
 }
 
-// token is a name as a header can carry it.
+// token returns a name in a form that is valid in a header.
 func token(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r > '~' || !httpguts.IsTokenRune(r) {

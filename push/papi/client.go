@@ -18,7 +18,7 @@ type Target struct {
 	set      Settings
 	commands string // the path that the name of a command is appended to
 
-	session string // "" before it is known
+	session string // "" if not yet known
 	mark    mark
 }
 
@@ -60,7 +60,7 @@ func (t *Target) do(ctx context.Context, r request) (string, error) {
 	return t.send(ctx, r)
 }
 
-// inSession is r with the current session.
+// inSession returns r with the current session.
 func (t *Target) inSession(ctx context.Context, r request) (request, error) {
 	if t.session == "" {
 		session, err := t.currentSession(ctx)
@@ -82,15 +82,15 @@ func (t *Target) send(ctx context.Context, r request) (string, error) {
 	return strings.TrimSpace(string(body)), err
 }
 
-// currentSession asks for the id of the server's session, a number of up to 63
-// bits that changes when the server restarts.
+// currentSession requests the id of the server's session, a number of up to 63 bits that changes when the server
+// restarts.
 func (t *Target) currentSession(ctx context.Context) (string, error) {
 	body, err := t.send(ctx, request{method: http.MethodGet, command: "get_current_session_id"})
 	if err != nil {
 		return "", err
 	}
 	if id, err := strconv.ParseUint(body, 10, 64); err != nil || id > math.MaxInt64 {
-		return "", fmt.Errorf("get_current_session_id: the answer %q is not a session id: is url the address of a Push API?", wire.Clip(body, 100))
+		return "", fmt.Errorf("get_current_session_id: the response %q is not a session id: is url the address of a Push API?", wire.Clip(body, 100))
 	}
 	return body, nil
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// form is the frame of multipart/form-data bodies: documents that were encoded for
-// one can be put together in any number.
+// form is the frame of multipart/form-data bodies: documents encoded for one can be combined in any number.
 type form struct{ boundary string }
 
 func newForm() form { return form{multipart.NewWriter(nil).Boundary()} }
@@ -73,8 +72,8 @@ func ownMetas(d *push.Document) [7]ownMeta {
 	}
 }
 
-// OwnMetas are the names of metas that the target derives from a document. A document's own meta of such a name is used
-// only if the target cannot derive one.
+// OwnMetas returns the names of metas that the target derives from a document. A document's own meta of such a name is
+// used only if the target cannot derive one.
 func OwnMetas() []string {
 	var names []string
 	for _, m := range ownMetas(&push.Document{}) {
@@ -161,13 +160,13 @@ func headerSafe(s string) bool {
 	return s != ""
 }
 
-// mediaType is a Content-Type without its parameters.
+// mediaType returns a Content-Type without its parameters.
 func mediaType(s string) string {
 	s, _, _ = strings.Cut(s, ";")
 	return strings.TrimSpace(s)
 }
 
-// fileName is the last segment of a URL's path, empty for a directory.
+// fileName returns the last segment of a URL's path, empty for a directory.
 func fileName(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Path == "" || strings.HasSuffix(u.Path, "/") {

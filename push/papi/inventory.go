@@ -19,7 +19,7 @@ const maxLine = 256 << 10
 
 // Enumerate calls fn for each synced document of the connector whose URI is below root, or all if root is empty, while
 // the response arrives. A line of it is the escaped URI, a space and the stamp (ours: the vendor documents this form
-// for another command). It fails where the answer ends within a line.
+// for another command). It fails if the response ends within a line.
 func (t *Target) Enumerate(ctx context.Context, root string, fn func(uri, stamp string) error) error {
 	const command = "enumerate_synced_entries"
 	r, err := t.inSession(ctx, request{method: http.MethodGet, command: command, query: url.Values{
@@ -45,7 +45,7 @@ func (t *Target) Enumerate(ctx context.Context, root string, fn func(uri, stamp 
 		line, held = lines.Text(), true
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s: reading the answer: %w", command, err)
+		return fmt.Errorf("%s: reading the response: %w", command, err)
 	}
 	if !held {
 		return nil
@@ -74,7 +74,7 @@ func (t *Target) Count(ctx context.Context, root string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(answer, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s: the answer %q is not a number", command, wire.Clip(answer, 100))
+		return 0, fmt.Errorf("%s: the response %q is not a number", command, wire.Clip(answer, 100))
 	}
 	return n, nil
 }
@@ -122,15 +122,14 @@ func statuses(answer string, uris []string, out map[string]bool) error {
 		uri, err := url.QueryUnescape(escaped)
 		there, boolErr := strconv.ParseBool(word)
 		if err != nil || boolErr != nil || uri != uris[i] {
-			return fmt.Errorf("the line %q does not say of %s whether it is there", wire.Clip(wire.Plain(line), 200), wire.Clip(uris[i], 200))
+			return fmt.Errorf("the line %q does not state whether %s exists", wire.Clip(wire.Plain(line), 200), wire.Clip(uris[i], 200))
 		}
 		out[uri] = there
 	}
 	return nil
 }
 
-// refreshed is err; where the server may have meant the session, the next command
-// asks for a new one.
+// refreshed returns err. If the error may concern the session, the next command requests a new one.
 func (t *Target) refreshed(ctx context.Context, err error) error {
 	if status, ok := errors.AsType[*wire.StatusError](err); ok && status.OfContent() && ctx.Err() == nil {
 		t.session = ""

@@ -52,7 +52,7 @@ func TestEnumerate(t *testing.T) {
 		"empty":       {"", "", ""},
 		"two":         {"http%3A%2F%2Fh%2Fa+b s1\nhttp://h/c \n", "http://h/a b=s1;http://h/c=;", ""},
 		"no line end": {"a 1\nb 2", "a=1;b=2;", ""},
-		"cut off":     {"a 1\nhttp%3A%2F%2Fh%2FCUT", "a=1;", "reading the answer"},
+		"cut off":     {"a 1\nhttp%3A%2F%2Fh%2FCUT", "a=1;", "reading the response"},
 		"garbage":     {"a 1\n\nb 2\n", "a=1;", "not a URI with its stamp"},
 		"escape":      {"%zz 1\n", "", "not a URI with its stamp"},
 		"long line":   {strings.Repeat("x", maxLine+1), "", "token too long"},

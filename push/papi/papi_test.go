@@ -213,7 +213,7 @@ func TestBadDocumentIsFound(t *testing.T) {
 		}
 		want := map[uint64]string{
 			1: "cannot take <http://h/bad0>", 42: "cannot take <http://h/bad41>", 43: "cannot take <http://h/bad42>", 100: "cannot take <http://h/bad99>",
-			51: "the outbox holds no document here: unexpected end of JSON input", 101: "no",
+			51: "the outbox contains no valid document here: unexpected end of JSON input", 101: "no",
 		}
 		if diff := cmp.Diff(want, words); diff != "" {
 			t.Errorf("refused (-want +got):\n%s", diff)
@@ -316,7 +316,7 @@ func TestSlowSync(t *testing.T) {
 		mustPush(t, p, docs(1, 2))
 		for i := range 2 {
 			begun := time.Now()
-			if err := p.Checkpoint(t.Context(), 2); err == nil || !strings.Contains(err.Error(), "has not synced") {
+			if err := p.Checkpoint(t.Context(), 2); err == nil || !strings.Contains(err.Error(), "the server has synced") {
 				t.Fatalf("checkpoint %d: %v", i, err)
 			}
 			if d := time.Since(begun); d > 10*time.Minute || d < 9*time.Minute {

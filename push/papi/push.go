@@ -18,11 +18,9 @@ import (
 // of 8 KiB.
 const maxURIQuery = 6 << 10
 
-// Push sends each run of documents and of deletions as one request, in order.
-// Two documents of one URI are never in one request. When the server refuses a
-// request for its content, halves of it are sent until what is refused is one
-// entry, which is given back. After a restart of the server it fails with
-// push.ErrRewind.
+// Push sends each run of documents and of deletions as one request, in order. Two documents of one URI are never in one
+// request. If the server refuses a request because of its content, Push halves it until a single entry is refused, and
+// returns that entry. After a restart of the server it fails with push.ErrRewind.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -109,8 +107,8 @@ func (t *Target) delete(ctx context.Context, run []push.Entry) ([]push.Refusal, 
 	})
 }
 
-// change sends a command that the server refuses either for its content, which makes
-// it unfit, or because it restarted.
+// change sends a command. It returns an unfit error if the server refuses the content, and push.ErrRewind if the server
+// restarted.
 func (t *Target) change(ctx context.Context, r request) ([]push.Refusal, error) {
 	_, err := t.do(ctx, r)
 	status, ok := errors.AsType[*wire.StatusError](err)
@@ -141,9 +139,9 @@ type mark struct {
 	value string
 }
 
-// Checkpoint sets a checkpoint with sync and waits until it can be read back. If
-// that takes longer than SyncTimeout it fails, and the next call for the same seq
-// goes on waiting for the checkpoint that was set, so a sync of any length ends.
+// Checkpoint sets a checkpoint with sync and waits until it can be read back. If that takes longer than SyncTimeout it
+// fails, and the next call for the same seq continues to wait for the same checkpoint, so a sync of any length
+// completes.
 func (t *Target) Checkpoint(ctx context.Context, seq uint64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -183,7 +181,7 @@ func (t *Target) checkpoint(ctx context.Context, seq uint64) error {
 			return nil
 		}
 		if time.Until(deadline) < pause {
-			return fmt.Errorf("get_checkpoint: after %s the server has not synced %q, but %q", t.set.SyncTimeout, t.mark.value, wire.Clip(synced, 100))
+			return fmt.Errorf("get_checkpoint: after %s the server has synced %[3]q instead of %[2]q", t.set.SyncTimeout, t.mark.value, wire.Clip(synced, 100))
 		}
 		timer := time.NewTimer(pause)
 		select {

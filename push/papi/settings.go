@@ -1,20 +1,15 @@
-// Package papi is the push target that speaks version 4 of the Exalead CloudView
-// Push API.
+// Package papi is the push target for version 4 of the Exalead CloudView Push API.
 //
-// What the vendor's documents leave open is chosen here and kept behind one
-// setting each: SyncParameter, StampPart, Stamp, ClassPart with Class, and
-// DeletionsInURL. In its URI, each document has its URL. Its metas are title,
-// lastmodifieddate (RFC 3339), publicUrl, language, file_name, file_size (where
-// content is pushed) and source, and then all of Document.Metas, of which those
-// with one of these names count only where the document itself leaves it empty.
+// Where the vendor's documentation is silent, a setting controls the choice: SyncParameter, StampPart, Stamp, ClassPart
+// with Class, and DeletionsInURL. The URI of a document is its URL. Its metas are title, lastmodifieddate (RFC 3339),
+// publicUrl, language, file_name, file_size (where content is pushed) and source, and all of Document.Metas, but a meta
+// with one of these names is used only if the document's own value is empty.
 //
-// The master part is the content of the page where the crawl was asked for it,
-// with its own Content-Type, charset and file name; otherwise the extracted text,
-// as text/plain in UTF-8.
+// The master part is the content of the page, if page bytes are pushed, with its Content-Type, charset and file name;
+// otherwise the extracted text, as text/plain in UTF-8.
 //
-// All requests may be repeated, and are: an add replaces a document of the same
-// URI, deleting twice is deleting, a checkpoint is set to the same value again,
-// and the others only read.
+// All requests are idempotent and may be repeated: an add replaces the document of the same URI, a checkpoint is set to
+// the same value again, and the others only read.
 package papi
 
 import (
@@ -42,15 +37,15 @@ type Settings struct {
 	Server wire.Settings // its URL is http(s)://HOST:PORT; 10002 is the usual port
 
 	CheckpointName string // PAPI_name; one for each crawler that pushes to a connector ["sextant"]
-	SyncParameter  string // asks set_checkpoint for a sync ["PAPI_sync"]
+	SyncParameter  string // parameter of set_checkpoint that requests a sync ["PAPI_sync"]
 	Stamp          Stamp  // [hash]
 	StampPart      string // ["stamp"]
 	Class          string // data model class of all documents; none is sent if empty
 	ClassPart      string // ["directive:datamodel_class"]
 	DeletionsInURL bool   // PAPI_uri in the query of delete_documents instead of its body
 
-	SyncTimeout   time.Duration // for a checkpoint to be read back [10 min]
-	SyncFirstPoll time.Duration // before it is read again the first time; doubled up to 64 times that [50 ms]
+	SyncTimeout   time.Duration // limit for reading back a checkpoint [10 min]
+	SyncFirstPoll time.Duration // first pause between reads; doubled up to 64 times [50 ms]
 }
 
 func (s *Settings) setDefaults() {

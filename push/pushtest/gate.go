@@ -15,14 +15,14 @@ import (
 
 // Fault is the effect of a Gate on one request.
 type Fault struct {
-	Status     int    // answered and not passed on, if not 0
+	Status     int    // returned without forwarding, if not 0
 	Header     string // header of that response, "Name: value"
 	Body       string // body of that response
 	LoseAnswer bool   // forwarded, and the connection closed instead of a response
 	CutAnswer  bool   // forwarded, and the connection closed in the middle of the response
 	Cut        bool   // the connection is cut at once
 	Stall      bool   // no response until the client closes the connection
-	Kill       bool   // the receiver is killed and started again, then the request passed on
+	Kill       bool   // the receiver is killed and restarted, then the request forwarded
 }
 
 // Gate is a server between a target and its receiver that produces the given faults, and otherwise forwards requests.
@@ -51,7 +51,7 @@ func NewGate(t testing.TB, receiver string, kill func()) *Gate {
 	return g
 }
 
-// Next sets how the next requests end, in place of an earlier setting.
+// Next sets the faults of the next requests, replacing an earlier setting.
 func (g *Gate) Next(faults ...Fault) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,8 +1,7 @@
-// Package pushtest has what tests of push need: an outbox in memory, and suites
-// that every Outbox and every Target must pass. Only tests import it.
+// Package pushtest contains an in-memory outbox for tests, and suites that every Outbox and every Target must pass.
+// Only tests import it.
 //
-// The doubles have a mutex each, and their servers the goroutines of net/http, which end
-// with the test.
+// The doubles have a mutex each, and their servers the goroutines of net/http, which end with the test.
 package pushtest
 
 import (
@@ -20,7 +19,7 @@ import (
 
 // Outbox.mu guards all of it; each method takes it.
 
-// Outbox is a push.Outbox in memory that keeps its whole contract except durability.
+// Outbox is an in-memory push.Outbox that fulfils its whole contract except durability.
 type Outbox struct {
 	changed chan struct{}
 
@@ -76,12 +75,12 @@ func (o *Outbox) PutDeletion(url string) uint64 {
 	return o.Put(DeletionEntry(push.Deletion{URL: url, Reason: "rule"}))
 }
 
-// DocumentEntry is an entry, without a sequence number, that adds d.
+// DocumentEntry returns an entry, without a sequence number, that adds d.
 func DocumentEntry(d push.Document) push.Entry {
 	return push.Entry{Op: push.Add, URL: d.URL, Source: d.Source, Body: mustJSON(d)}
 }
 
-// DeletionEntry is an entry, without a sequence number, that deletes d.URL.
+// DeletionEntry returns an entry, without a sequence number, that deletes d.URL.
 func DeletionEntry(d push.Deletion) push.Entry {
 	return push.Entry{Op: push.Delete, URL: d.URL, Body: mustJSON(d)}
 }
@@ -101,14 +100,14 @@ func (o *Outbox) Fail(err error) {
 	o.failing = err
 }
 
-// Len is the number of entries that some target still needs.
+// Len returns the number of entries that some target still needs.
 func (o *Outbox) Len() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.entries)
 }
 
-// Dead lists a target's dead letters in order of Seq.
+// Dead returns a target's dead letters in order of Seq.
 func (o *Outbox) Dead(target string) []push.Dead {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,7 +129,7 @@ func (o *Outbox) enter(ctx context.Context) error {
 	return o.failing
 }
 
-// Open is push.Outbox.Open.
+// Open implements push.Outbox.
 func (o *Outbox) Open(ctx context.Context, targets []string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -174,7 +173,7 @@ func (o *Outbox) trim() {
 	o.entries = o.entries[n:]
 }
 
-// Entries is push.Outbox.Entries.
+// Entries implements push.Outbox.
 func (o *Outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]push.Entry, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -194,7 +193,7 @@ func (o *Outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]
 	return found, nil
 }
 
-// Cursor is push.Outbox.Cursor.
+// Cursor implements push.Outbox.
 func (o *Outbox) Cursor(ctx context.Context, target string) (uint64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -208,7 +207,7 @@ func (o *Outbox) Cursor(ctx context.Context, target string) (uint64, error) {
 	return cursor, nil
 }
 
-// Safe is push.Outbox.Safe.
+// Safe implements push.Outbox.
 func (o *Outbox) Safe(ctx context.Context, target string, seq uint64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -224,8 +223,7 @@ func (o *Outbox) Safe(ctx context.Context, target string, seq uint64) error {
 	return nil
 }
 
-// Bury is push.Outbox.Bury. An entry that a newer one of its URL replaced
-// meanwhile is not kept.
+// Bury implements push.Outbox. It drops an entry that a newer one of its URL has replaced.
 func (o *Outbox) Bury(ctx context.Context, target string, e push.Entry, words string, at time.Time) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -242,5 +240,5 @@ func (o *Outbox) Bury(ctx context.Context, target string, e push.Entry, words st
 	return nil
 }
 
-// Changed is push.Outbox.Changed.
+// Changed implements push.Outbox.
 func (o *Outbox) Changed() <-chan struct{} { return o.changed }

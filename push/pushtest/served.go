@@ -20,14 +20,12 @@ import (
 
 // One test pushes in a goroutine, so that it can cancel the push, and waits for it.
 
-// Served is a receiver over a socket, and the way to make a target for it.
+// Served is a receiver on a socket, with functions that open a target for it.
 type Served struct {
 	Address string // scheme, host and port
-	// Open makes a target that reaches the receiver, or a Gate before it, by settings
-	// with all but the path of its URL.
+	// Open returns a target for the receiver, or for a Gate before it. The URL in the settings has no path yet.
 	Open func(t testing.TB, s wire.Settings) push.Target
-	// Safe kills the receiver, starts it again and reads what it has then; Read
-	// reads the same while it runs on.
+	// Safe kills the receiver, starts it again and returns its contents; Read returns the same without killing it.
 	Safe, Read func() Index
 	// Single: a request has one document, so that 413 is a refusal.
 	Single bool
@@ -35,12 +33,11 @@ type Served struct {
 	Kill func()
 }
 
-// Bad stands in URLs of documents that receivers of the suite refuse for good.
+// Bad is contained in the URLs of documents that the suite's receivers refuse permanently.
 const Bad = "/bad"
 
-// TestServed is the suite for targets over HTTP, against receivers that are strict
-// and refuse documents with Bad in their URL: TestTarget, each failure alone, and all
-// of them at random. receiver gives an empty one for each test.
+// TestServed is the suite for targets over HTTP, against receivers that are strict and refuse documents with Bad in
+// their URL: TestTarget, each failure alone, and all of them at random. receiver returns an empty one for each test.
 func TestServed(t *testing.T, receiver func(t *testing.T) Served) {
 	t.Run("as any target", func(t *testing.T) {
 		TestTarget(t, func(t *testing.T) OpenedTarget {
@@ -76,8 +73,7 @@ func quick(address string) wire.Settings {
 	return wire.Settings{URL: address, RetryWait: time.Millisecond, RetryWaitMax: 20 * time.Millisecond, Retries: 3}
 }
 
-// testRefusals: what is bad is given back with words, alone, wherever it stands; the
-// rest is taken.
+// testRefusals checks that bad documents, and only these, are refused with a message, wherever they are in a batch.
 func testRefusals(t *testing.T, r Served) {
 	target := r.Open(t, quick(r.Address))
 	defer target.Close()
@@ -108,8 +104,7 @@ func testRefusals(t *testing.T, r Served) {
 	OpenedTarget{Target: target, Safe: r.Safe}.checkpoint(t, 40, want)
 }
 
-// testFailures: what a failure leaves undone is done in the end, through the retries
-// of the target alone.
+// testFailures checks that the target completes failed requests through its own retries.
 func testFailures(t *testing.T, r Served) {
 	g := NewGate(t, r.Address, r.Kill)
 	n := 0
@@ -143,7 +138,7 @@ func testFailures(t *testing.T, r Served) {
 	}
 }
 
-// pushAgain pushes and makes safe as the relay does: again after an error.
+// pushAgain pushes and makes safe as the relay does, and repeats both after an error.
 func pushAgain(t *testing.T, target push.Target, entries []push.Entry) {
 	t.Helper()
 	for range 10 {
@@ -162,8 +157,8 @@ func pushAgain(t *testing.T, target push.Target, entries []push.Entry) {
 	t.Fatal("it does not get through")
 }
 
-// testTargetErrors: what is not a fault of the documents fails the whole target, in
-// words that help, without a refusal and without a retry that is of no use.
+// testTargetErrors checks that errors which no document causes fail the whole target, with a helpful message, without a
+// refusal and without useless retries.
 func testTargetErrors(t *testing.T, r Served) {
 	g := NewGate(t, r.Address, r.Kill)
 	for name, tt := range map[string]struct {
@@ -171,7 +166,7 @@ func testTargetErrors(t *testing.T, r Served) {
 		words string
 	}{
 		"401":           {Fault{Status: 401}, "check the user and password"},
-		"403":           {Fault{Status: 403}, "lacks the right"},
+		"403":           {Fault{Status: 403}, "lacks permission"},
 		"404":           {Fault{Status: 404, Body: "no such thing"}, "no such thing"},
 		"garbage":       {Fault{Status: 200, Body: "{<html>\x00\xff"}, ""},
 		"garbage array": {Fault{Status: 200, Body: "[]"}, ""},
@@ -196,7 +191,7 @@ func testTargetErrors(t *testing.T, r Served) {
 	}
 }
 
-// testRedirect: credentials go nowhere else.
+// testRedirect checks that credentials are not sent to the target of a redirect.
 func testRedirect(t *testing.T, r Served) {
 	g, elsewhere := NewGate(t, r.Address, nil), NewGate(t, r.Address, nil)
 	for _, status := range []int{301, 302, 307, 308} {
@@ -217,8 +212,8 @@ func testRedirect(t *testing.T, r Served) {
 	}
 }
 
-// testTimeOut: a server that says nothing is given up, and a context that ends while
-// it says nothing ends the call at once.
+// testTimeOut checks that the target abandons a server that sends nothing, and that the end of the context ends a call
+// at once.
 func testTimeOut(t *testing.T, r Served) {
 	g := NewGate(t, r.Address, nil)
 	s := quick(g.URL)
@@ -226,7 +221,7 @@ func testTimeOut(t *testing.T, r Served) {
 	target := r.Open(t, s)
 	defer target.Close()
 	g.Next(slices.Repeat([]Fault{{Stall: true}}, 10)...)
-	if _, err := target.Push(t.Context(), Numbered(1, Doc("http://h/a", "x"))); err == nil || !strings.Contains(err.Error(), "said nothing for 20ms") {
+	if _, err := target.Push(t.Context(), Numbered(1, Doc("http://h/a", "x"))); err == nil || !strings.Contains(err.Error(), "sent nothing for 20ms") {
 		t.Errorf("error %v", err)
 	}
 	s.Timeout = time.Hour
@@ -248,7 +243,7 @@ func testTimeOut(t *testing.T, r Served) {
 	}
 }
 
-// model does at random what a crawl, a relay, an indexer and a network may do.
+// model performs random actions of a crawl, a relay, an indexer and a network.
 type model struct {
 	t      *testing.T
 	rnd    *rand.Rand
@@ -257,8 +252,8 @@ type model struct {
 	bad    map[string]bool // the newest order is one that is refused
 }
 
-// testModel: whatever fails and whenever the receiver is killed, in the end it has
-// safely the newest order of each URL, except for documents that it refuses.
+// testModel checks that, whatever fails and whenever the receiver is killed, it finally has stored the newest order of
+// each URL safely, except for documents that it refuses.
 func testModel(t *testing.T, r Served, seed uint64) {
 	m := &model{t: t, rnd: rand.New(rand.NewPCG(seed, 7)), outbox: NewOutbox(), want: Index{}, bad: map[string]bool{}} //nolint:gosec // a test that can be repeated
 	g := NewGate(t, r.Address, r.Kill)
@@ -297,7 +292,7 @@ func (m *model) cursor(name string) uint64 {
 	return c
 }
 
-// relay pushes one batch behind sent, and may make the sent orders safe.
+// relay pushes one batch after sent, and may make the sent orders safe.
 func (m *model) relay(target push.Target, sent uint64, checkpoint bool) uint64 {
 	fail := func(err error) uint64 {
 		if errors.Is(err, push.ErrRewind) {

@@ -19,18 +19,18 @@ import (
 // Strict.mu guards the documents: the server's goroutines write them, the test's goroutine
 // reads them.
 
-// Strict is a receiver of one protocol that fails the test for what the protocol does
-// not allow. What was answered with 200 is kept. It may be asked by many at once.
+// Strict is a receiver of one protocol that fails the test for requests that the protocol does not allow. It keeps
+// everything that it accepted with 200. It is safe for concurrent use.
 type Strict struct {
 	http.Handler
 
 	mu   sync.Mutex
 	docs Index
-	// pending says that something was not committed yet.
+	// pending reports whether there are uncommitted changes.
 	pending bool
 }
 
-// Safe is what an indexer of the protocol has safely, and whether that is all.
+// Safe returns the documents that an indexer of the protocol has stored safely, and whether these are all.
 func (s *Strict) Safe() (Index, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,23 +39,21 @@ func (s *Strict) Safe() (Index, bool) {
 
 func newStrict() *Strict { return &Strict{docs: Index{}} }
 
-// NewSolr is a Solr with the collection "web" below /solr and the fields of its _default
-// configuration.
+// NewSolr returns a Solr server with the collection "web" below /solr and the fields of its _default configuration.
 func NewSolr(t testing.TB) *Strict {
 	s := newStrict()
 	s.Handler = &solrServer{s, t}
 	return s
 }
 
-// NewFunnelback is a Funnelback with the collection "web pages" and the token "token".
+// NewFunnelback returns a Funnelback server with the collection "web pages" and the token "token".
 func NewFunnelback(t testing.TB) *Strict {
 	s := newStrict()
 	s.Handler = &funnelbackServer{s, t}
 	return s
 }
 
-// solrServer follows the commands of an update one by one, as Solr does: what stands
-// before a bad document stays.
+// solrServer executes the commands of an update one by one, as Solr does: those before a bad document take effect.
 type solrServer struct {
 	*Strict
 	t testing.TB
@@ -114,7 +112,7 @@ func (s *solrServer) commands(d *json.Decoder) error {
 	return err
 }
 
-// add knows the dynamic fields of the _default configuration.
+// add accepts the dynamic fields of the _default configuration.
 func (s *solrServer) add(doc map[string]any) error {
 	id, _ := doc["id"].(string)
 	if id == "" {
@@ -180,7 +178,7 @@ func (s *funnelbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// text is that of the body of a page, and headers are looked at.
+// text returns the text of a page's body; it also checks the headers.
 func (s *funnelbackServer) text(r *http.Request, body []byte) string {
 	size := len(r.RequestURI)
 	for name, values := range r.Header {

@@ -11,19 +11,19 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// Opened is an outbox under test and what push.Outbox leaves to others.
+// Opened is an outbox under test, with operations that push.Outbox does not have.
 type Opened struct {
 	Outbox push.Outbox
 	// Put adds an entry whose Seq is ignored.
 	Put func(push.Entry)
 	// Dead lists a target's dead letters.
 	Dead func(target string) []push.Dead
-	// Reopen closes the outbox and opens what it stored; nil if it stores nothing.
+	// Reopen closes the outbox and opens its stored data; nil if it stores nothing.
 	Reopen func() push.Outbox
 }
 
-// TestOutbox is the suite for implementations of push.Outbox. open gives an
-// empty one for each test, with no targets open.
+// TestOutbox is the suite for implementations of push.Outbox. open returns an empty one for each test, with no targets
+// open.
 func TestOutbox(t *testing.T, open func(t *testing.T) Opened) {
 	tests := map[string]func(t *testing.T, o Opened){
 		"order and limits":    testOrder,

@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// Index is what a target's indexer holds safely: the text of each document.
+// Index contains the text of each document that a target's indexer has stored safely.
 type Index map[string]string
 
 // OpenedTarget is a target under test.
@@ -25,8 +25,8 @@ type OpenedTarget struct {
 	Reopen func() push.Target
 }
 
-// TestTarget is the suite for implementations of push.Target. open gives a new
-// one for each test, with an empty indexer that answers.
+// TestTarget is the suite for implementations of push.Target. open returns a new one for each test, with an empty
+// indexer that responds.
 func TestTarget(t *testing.T, open func(t *testing.T) OpenedTarget) {
 	tests := map[string]func(t *testing.T, o OpenedTarget){
 		"nothing":      testNothing,
@@ -47,7 +47,7 @@ func TestTarget(t *testing.T, open func(t *testing.T) OpenedTarget) {
 	}
 }
 
-// Numbered gives entries sequence numbers from first on.
+// Numbered sets the sequence numbers of entries, starting at first.
 func Numbered(first uint64, es ...push.Entry) []push.Entry {
 	for i := range es {
 		es[i].Seq = first + uint64(i)
@@ -60,7 +60,7 @@ func Doc(url, text string) push.Entry {
 	return DocumentEntry(push.Document{URL: url, Text: text})
 }
 
-// Del is a deletion's entry.
+// Del returns the entry of a deletion.
 func Del(url string) push.Entry {
 	return DeletionEntry(push.Deletion{URL: url, Reason: "404"})
 }
@@ -151,7 +151,7 @@ func testCancelled(t *testing.T, o OpenedTarget) {
 	o.checkpoint(t, 1, Index{"http://h/a": "a1"})
 }
 
-// TextOf is the text in an Add's body.
+// TextOf returns the text in an Add's body.
 func TextOf(body []byte) (string, error) {
 	var d push.Document
 	err := json.Unmarshal(body, &d)

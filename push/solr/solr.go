@@ -1,7 +1,6 @@
-// Package solr is the push target that speaks the JSON form of Apache Solr's
-// /update. A document's id is its URL. Solr answers a request with 200 when it has
-// all of it in its update log; one bad document makes it refuse the request, which is
-// then sent by halves until that document is found.
+// Package solr is the push target for the JSON form of Apache Solr's /update. A document's id is its URL. Solr responds
+// with 200 once its update log contains the whole request. One bad document makes it refuse the request, which is then
+// split into halves until that document is found.
 package solr
 
 import (
@@ -26,18 +25,18 @@ type Settings struct {
 	Name       string // of the target ["solr"]
 	Collection string // or core
 
-	CommitWithin time.Duration // until documents can be found; 0 leaves it to Solr's autoSoftCommit
+	CommitWithin time.Duration // time until documents are searchable; 0 leaves it to Solr's autoSoftCommit
 	IDField      string        // the schema's uniqueKey ["id"]
 	// MetaPrefix and MetaSuffix form the name of a meta's field: "meta_" and "_ss" fit Solr's _default configuration.
 	MetaPrefix, MetaSuffix string
 
-	Fields wire.Names    // over DefaultFields
+	Fields wire.Names    // overrides DefaultFields
 	Server wire.Settings // such as http://host:8983/solr
 	Limits wire.Limits
 }
 
-// DefaultFields are dynamic fields of Solr's _default configuration. Page bytes are
-// left out: there is no field for them.
+// DefaultFields are dynamic fields of Solr's _default configuration. Page bytes are omitted: there is no field for
+// them.
 func DefaultFields() wire.Names {
 	return wire.Names{
 		"url": "url_s", "source": "source_s", "title": "title_t", "text": "text_t", "content": "",
@@ -77,13 +76,12 @@ func New(s Settings) (*Target, error) {
 	return t, nil
 }
 
-// Push sends adds and deletions together, in one JSON object a request.
+// Push sends adds and deletions together, in one JSON object per request.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
 	return t.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
 }
 
-// encode returns a member of the object; its commands may be repeated, and are followed
-// in order.
+// encode returns a member of the object. Member names may be repeated; Solr executes them in order.
 func (t *Target) encode(e push.Entry) ([]byte, error) {
 	command, value := "delete", any(map[string]string{"id": e.URL})
 	if e.Op == push.Add {
@@ -102,7 +100,7 @@ func (t *Target) encode(e push.Entry) ([]byte, error) {
 	return fmt.Appendf(nil, "%q:%s", command, encoded), nil
 }
 
-// metaField is the field of a meta: Solr's names are letters, digits and underscores.
+// metaField returns the field of a meta: Solr's names consist of letters, digits and underscores.
 func (t *Target) metaField(name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
@@ -138,7 +136,7 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 	return nil, nil
 }
 
-// check checks a response of status 200: other servers send that, too.
+// check checks a response of status 200: other servers also send that.
 func check(body []byte) error {
 	var answer struct {
 		Header *struct {
@@ -146,10 +144,10 @@ func check(body []byte) error {
 		} `json:"responseHeader"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Header == nil || answer.Header.Status == nil {
-		return fmt.Errorf("update: the answer %q is not Solr's: is url the address of Solr, with /solr at its end?", wire.Clip(wire.Plain(string(body)), 100))
+		return fmt.Errorf("update: the response %q is not from Solr: is url the address of Solr, ending in /solr?", wire.Clip(wire.Plain(string(body)), 100))
 	}
 	if status := *answer.Header.Status; status != 0 {
-		return fmt.Errorf("update: Solr answers status %d", status)
+		return fmt.Errorf("update: Solr responded with status %d", status)
 	}
 	return nil
 }

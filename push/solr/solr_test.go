@@ -81,8 +81,8 @@ func TestAnswers(t *testing.T) {
 		"fine":         {fine, "", ""},
 		"refused":      {`{"error":{"msg":"ERROR: [doc=x]\nbad","code":400}}`, "ERROR: [doc=x] bad", ""},
 		"bad status":   {`{"responseHeader":{"status":3}}`, "", "status 3"},
-		"other server": {`{"ok":true}`, "", "with /solr at its end"},
-		"page":         {`<html>`, "", "with /solr at its end"},
+		"other server": {`{"ok":true}`, "", "ending in /solr"},
+		"page":         {`<html>`, "", "ending in /solr"},
 	} {
 		_, _, refused, err := pushTo(t, tt.answer, nil, pushtest.Doc("http://h/", "x"))
 		words := ""

@@ -1,6 +1,5 @@
-// Package webhook is the push target that posts JSON Lines to an address of the
-// operator's: the lines that the file target writes. Any answer 2xx says that the
-// receiver has all lines of the request safely, except those that it names as
+// Package webhook is the push target that posts JSON Lines to an operator's address, in the format of the file target.
+// A 2xx response means that the receiver has stored all lines of the request safely, except those that it names as
 // refused; docs/webhook.openapi.yaml describes both sides.
 package webhook
 
@@ -24,13 +23,12 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// The header fields of a request, beside Content-Type.
+// The header fields of a request, in addition to Content-Type.
 const (
-	// KeyHeader names a request: the same for its repetitions.
+	// KeyHeader identifies a request; repetitions have the same value.
 	KeyHeader = "Idempotency-Key"
-	// SignatureHeader is "t=SECONDS,v1=HEX", where there is a secret: the time of the
-	// request, and the HMAC-SHA256 over "SECONDS.BODY" with BODY as it was sent but
-	// for Content-Encoding.
+	// SignatureHeader is "t=SECONDS,v1=HEX", if there is a secret: the time of the request, and the HMAC-SHA256 over
+	// "SECONDS.BODY", where BODY is the body before Content-Encoding.
 	SignatureHeader = "Sextant-Signature"
 )
 
@@ -40,7 +38,7 @@ const ContentType = "application/x-ndjson"
 // Settings of a webhook target. Zero values stand for the defaults in brackets.
 type Settings struct {
 	Name   string        // of the target ["webhook"]
-	Secret secret.Value  // signs requests if it is not empty
+	Secret secret.Value  // signs requests if not empty
 	Fields wire.Names    // of documents
 	Server wire.Settings // its URL is the whole address
 	Limits wire.Limits
@@ -129,13 +127,13 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 	return refused, nil
 }
 
-// key is the same for the same lines, also after a restart.
+// key returns the request's key, which is the same for the same lines, also after a restart.
 func key(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Signature is the value of SignatureHeader.
+// Signature returns the value of SignatureHeader.
 func Signature(key secret.Value, at time.Time, body []byte) string {
 	seconds := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(key.Reveal()))
@@ -144,7 +142,7 @@ func Signature(key secret.Value, at time.Time, body []byte) string {
 	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// refusals parses a successful response. One that is not a JSON object refuses nothing.
+// refusals parses a successful response. One that is not a JSON object contains no refusals.
 func refusals(answer []byte, items []wire.Item) ([]push.Refusal, error) {
 	var a Answer
 	trimmed := bytes.TrimSpace(answer)
@@ -152,7 +150,7 @@ func refusals(answer []byte, items []wire.Item) ([]push.Refusal, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(trimmed, &a); err != nil {
-		return nil, fmt.Errorf("webhook: the answer is not JSON of {\"refused\":[{\"seq\":1,\"error\":\"...\"}]}: %w", err)
+		return nil, fmt.Errorf("webhook: the response is not JSON such as {\"refused\":[{\"seq\":1,\"error\":\"...\"}]}: %w", err)
 	}
 	sent := make(map[uint64]bool, len(items))
 	for _, item := range items {
@@ -161,7 +159,7 @@ func refusals(answer []byte, items []wire.Item) ([]push.Refusal, error) {
 	var out []push.Refusal
 	for _, r := range a.Refused {
 		if !sent[r.Seq] {
-			return nil, fmt.Errorf("webhook: the answer refuses seq %d, which was not sent or is refused twice", r.Seq)
+			return nil, fmt.Errorf("webhook: the response refuses seq %d, which was not sent or is refused twice", r.Seq)
 		}
 		delete(sent, r.Seq)
 		words := wire.Clip(wire.Plain(r.Error), wire.MaxWords)

@@ -109,7 +109,7 @@ func TestOneOrderStopsNothing(t *testing.T) {
 	}
 	defer target.Close()
 	refused, err := target.Push(t.Context(), pushtest.Numbered(4, pushtest.Doc("http://h/", "big"), pushtest.Doc("http://h/a", "x")))
-	if err != nil || len(refused) != 1 || refused[0].Seq != 4 || !strings.Contains(refused[0].Words, "the answer is not JSON") {
+	if err != nil || len(refused) != 1 || refused[0].Seq != 4 || !strings.Contains(refused[0].Words, "the response is not JSON") {
 		t.Errorf("refused %v, %v", refused, err)
 	}
 }

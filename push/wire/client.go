@@ -28,7 +28,7 @@ import (
 // messages.
 const MaxAnswer = 64 << 10
 
-// Client makes the requests of a target. Its methods may be called at once.
+// Client makes the requests of a target. It is safe for concurrent use.
 type Client struct {
 	set     Settings
 	base    string
@@ -79,8 +79,8 @@ func (s *Settings) transport() http.RoundTripper {
 	return limits
 }
 
-// attempts bounds the rate of requests, repetitions included, and the silence of
-// each: Timeout up to its headers, and then between two pieces of its body.
+// attempts limits the rate of requests, including repetitions, and aborts those without data for Timeout, before the
+// headers or within the body.
 type attempts struct {
 	next    http.RoundTripper
 	timeout time.Duration
@@ -90,7 +90,7 @@ type attempts struct {
 // errSilent is a timeout, with a message for the operator.
 type errSilent struct{ after time.Duration }
 
-func (e errSilent) Error() string { return fmt.Sprintf("the server said nothing for %s", e.after) }
+func (e errSilent) Error() string { return fmt.Sprintf("the server sent nothing for %s", e.after) }
 
 // RoundTrip implements http.RoundTripper.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -116,8 +116,8 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// permitted is ctx so that a request under it is sent only if it may be at that moment: looking the
-// indexer up and connecting take time.
+// permitted returns a context under which a request is sent only if it is still permitted at that moment, because the
+// DNS lookup and connecting take time.
 func permitted(ctx context.Context) (context.Context, error) {
 	if err := permit.Check(ctx); err != nil || !permit.Asked(ctx) {
 		return ctx, err
@@ -136,7 +136,7 @@ func (a *attempts) CloseIdleConnections() {
 	}
 }
 
-// silence is err, or why its context was ended by attempts.
+// silence returns err, or the reason why attempts ended the context.
 func silence(ctx context.Context, err error) error {
 	if silent, ok := errors.AsType[errSilent](context.Cause(ctx)); ok {
 		return silent
@@ -144,7 +144,7 @@ func silence(ctx context.Context, err error) error {
 	return err
 }
 
-// patience is a body that must not be silent for long.
+// patience is a body with a limit on the time without data.
 type patience struct {
 	io.ReadCloser
 	ctx     context.Context //nolint:containedctx // of the request that the body belongs to
@@ -164,15 +164,15 @@ func (p *patience) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the request, too.
+// Close also ends the request.
 func (p *patience) Close() error {
 	p.timer.Stop()
 	defer p.cancel(nil)
 	return p.ReadCloser.Close()
 }
 
-// backoff is retryablehttp's own (Retry-After, or doubling) within its bounds,
-// and with jitter where the server asked for nothing.
+// backoff is that of retryablehttp (Retry-After, or doubling) within bounds, with jitter if the server sent no
+// Retry-After.
 func backoff(first, most time.Duration, attempt int, resp *http.Response) time.Duration {
 	if resp != nil && resp.Header.Get("Retry-After") != "" {
 		wait := retryablehttp.DefaultBackoff(first, most, attempt, resp)
@@ -185,7 +185,7 @@ func backoff(first, most time.Duration, attempt int, resp *http.Response) time.D
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// lastAnswer returns the last response when retries are used up, for its message.
+// lastAnswer returns the last response when retries are used up, so that its message can be reported.
 func lastAnswer(resp *http.Response, err error, _ int) (*http.Response, error) {
 	if err != nil && resp != nil {
 		_ = resp.Body.Close() // the context ended: err is what counts
@@ -197,8 +197,7 @@ func lastAnswer(resp *http.Response, err error, _ int) (*http.Response, error) {
 // Close drops idle connections.
 func (c *Client) Close() { c.client.HTTPClient.CloseIdleConnections() }
 
-// Pause waits as long as a repetition waits: attempt counts from 0. It returns
-// early with the error of ctx.
+// Pause waits as long as before a repetition; attempt counts from 0. It returns early with the error of ctx.
 func (c *Client) Pause(ctx context.Context, attempt int) error {
 	timer := time.NewTimer(backoff(c.set.RetryWait, c.set.RetryWaitMax, attempt, nil))
 	defer timer.Stop()
@@ -210,10 +209,10 @@ func (c *Client) Pause(ctx context.Context, attempt int) error {
 	}
 }
 
-// Retries is how often a request is repeated.
+// Retries is the number of times that a request is repeated.
 func (c *Client) Retries() int { return c.set.Retries }
 
-// Request is one command. It may be repeated, so it must do no more harm twice.
+// Request is one command. It must be idempotent, because it may be repeated.
 type Request struct {
 	Name        string // for errors
 	Method      string
@@ -221,7 +220,7 @@ type Request struct {
 	Query       url.Values
 	ContentType string
 	Body        []byte
-	Header      http.Header // further ones
+	Header      http.Header // additional header fields
 	MaxAnswer   int64       // bytes read of the response; 0: MaxAnswer
 }
 
@@ -240,9 +239,9 @@ func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
 	answer, err := io.ReadAll(io.LimitReader(body, most+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: reading the answer: %w", r.Name, withoutURL(err))
+		return nil, fmt.Errorf("%s: reading the response: %w", r.Name, withoutURL(err))
 	case int64(len(answer)) > most:
-		return nil, fmt.Errorf("%s: the answer is longer than %d bytes: is url the address of the indexer?", r.Name, most)
+		return nil, fmt.Errorf("%s: the response is longer than %d bytes: is url the address of the indexer?", r.Name, most)
 	}
 	return answer, nil
 }
@@ -315,7 +314,7 @@ func (c *Client) compress(body []byte) []byte {
 	return out.Bytes()
 }
 
-// withoutURL drops the address from err: it may be very long.
+// withoutURL removes the URL from err, because it may be very long.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -323,7 +322,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// Segment escapes a name for a path; one that would leave its place is refused.
+// Segment escapes a name for use in a path; it refuses names such as "..".
 func Segment(what, name string) (string, error) {
 	if name == "" || name == "." || name == ".." || strings.ContainsRune(name, 0) {
 		return "", fmt.Errorf("%s %q: write the name that it has on the server", what, name)

@@ -1,8 +1,7 @@
-// Package wire is what push targets over HTTP have in common: a client with
-// retries, credentials and limits; the way in which a batch is spread over requests
-// so that the order of each URL is kept; the search for the one entry that a server
-// cannot take; and the names under which a target gets the parts of a document.
+// Package wire contains the common parts of push targets over HTTP: a client with retries, credentials and limits; the
+// division of a batch into requests that preserves the order of each URL; the search for the single entry that a server
+// refuses; and the target's names for the parts of a document.
 //
-// A Client belongs to the goroutine of its target's delivery. Only Spread starts
-// goroutines, one a request, and waits for them; a mutex guards what they gather.
+// A Client belongs to the goroutine of its target's delivery. Only Spread starts goroutines, one per request, and waits
+// for them; a mutex guards their results.
 package wire

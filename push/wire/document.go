@@ -18,11 +18,10 @@ func Document(e push.Entry) (*push.Document, error) {
 }
 
 func noDocument(err error) error {
-	return fmt.Errorf("the outbox holds no document here: %w", err)
+	return fmt.Errorf("the outbox contains no valid document here: %w", err)
 }
 
-// Append writes the body of an entry on one line: as it is where n has no names, else
-// as the document that it must be then, under these names.
+// Append writes the body of an entry on one line: unchanged if n is empty, otherwise as a document with the names of n.
 func (n Names) Append(b *bytes.Buffer, e push.Entry) error {
 	if len(n) == 0 {
 		if err := json.Compact(b, e.Body); err != nil {

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Endpoint is what targets over one Client have in common. Embedded, it implements Name,
-// Close, and the Checkpoint of a target for which safe is what was answered.
+// Endpoint contains the common parts of targets over one Client. Embedded, it implements Name and Close, and Checkpoint
+// for targets whose successful responses mean that entries are safe.
 type Endpoint struct {
 	name   string
 	Client *Client
-	trust  int // see maxTrust; of the goroutine that calls Spread
+	trust  int // see maxTrust; owned by the goroutine that calls Spread
 }
 
-// NewEndpoint makes the client of a target; the error names the target.
+// NewEndpoint creates the client of a target; the error names the target.
 func NewEndpoint(name string, s Settings) (Endpoint, error) {
 	c, err := New(s)
 	if err != nil {
@@ -22,7 +22,7 @@ func NewEndpoint(name string, s Settings) (Endpoint, error) {
 	return Endpoint{name: name, Client: c}, nil
 }
 
-// Name is the target's name.
+// Name returns the target's name.
 func (e *Endpoint) Name() string { return e.name }
 
 // Close drops idle connections.

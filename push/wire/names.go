@@ -13,12 +13,11 @@ import (
 // MetaPrefix precedes the name of a meta in Names.
 const MetaPrefix = "meta:"
 
-// Names say under which name a target gets a part of a document: from the part's
-// name in the JSON of push.Document, or "meta:" and a meta's name, to the target's
-// name; "" drops it. What it does not have keeps its name.
+// Names maps the parts of a document to the target's names: from the part's name in the JSON of push.Document, or
+// "meta:" and a meta's name, to the target's name; "" drops the part. Other parts keep their names.
 type Names map[string]string
 
-// parts are the names of push.Document that have one value.
+// parts returns the single-valued parts of push.Document.
 func parts() []string {
 	return []string{
 		"url", "source", "title", "text", "content", "content_type", "charset", "language",
@@ -26,10 +25,10 @@ func parts() []string {
 	}
 }
 
-// Parts are the names that parts of a document have by themselves, metas included.
+// Parts returns the original names of the parts of a document, including metas.
 func Parts() []string { return append(parts(), "metas") }
 
-// CheckName returns an error if no document can have a name of Names.
+// CheckName returns an error for a key of Names that is not part of any document.
 func CheckName(name string) error {
 	if name == "metas" || slices.Contains(parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
 		return nil
@@ -37,7 +36,7 @@ func CheckName(name string) error {
 	return fmt.Errorf("%q is not part of a document: write %s, metas, or %sNAME for one meta", name, strings.Join(parts(), ", "), MetaPrefix)
 }
 
-// Over returns the names of n, and those of base that n does not have.
+// Over returns the names of n, and those of base that n lacks.
 func (n Names) Over(base Names) Names {
 	out := maps.Clone(base)
 	if out == nil {
@@ -47,7 +46,7 @@ func (n Names) Over(base Names) Names {
 	return out
 }
 
-// Name is the target's name of a part, "" if it is dropped.
+// Name returns the target's name of a part, or "" if it is dropped.
 func (n Names) Name(part string) string {
 	if name, ok := n[part]; ok {
 		return name
@@ -60,9 +59,9 @@ func (n Names) of(part string) (string, bool) {
 	return name, name != ""
 }
 
-// Fields returns the fields of d under the names of n, without empty ones. The metas that n does not
-// name are together under the name of "metas", or, where meta is not nil, each under
-// the name that it gives; "" drops it. Two parts of one name share it as a list.
+// Fields returns the fields of d under the names of n, without empty ones. The metas that n does not name are grouped
+// under the name of "metas" or, if meta is not nil, each has the name that meta returns; "" drops it. Two parts with
+// the same name become a list.
 func (n Names) Fields(d *push.Document, meta func(name string) string) map[string]any {
 	out := make(map[string]any, 16)
 	n.put(out, "url", d.URL)

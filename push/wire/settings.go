@@ -24,15 +24,14 @@ type Settings struct {
 	InsecureTLS bool           // accepts any certificate
 
 	Gzip            bool // compresses bodies
-	MaxRequestsPerS int  // repetitions included [no limit]
+	MaxRequestsPerS int  // including repetitions [no limit]
 
 	Timeout      time.Duration // maximum time without data, before and during the response [2 min]
 	Retries      int           // repetitions of one request before it fails; -1 for none [4]
-	RetryWait    time.Duration // before the first of them, doubled for each other [500 ms]
-	RetryWaitMax time.Duration // the maximum of that, and of a server's Retry-After [1 min]
+	RetryWait    time.Duration // pause before the first of them, doubled for each further one [500 ms]
+	RetryWaitMax time.Duration // maximum of that pause, and of a server's Retry-After [1 min]
 
-	// Transport makes the requests, with TLS settings of its own
-	// [http.DefaultTransport's settings, on its own].
+	// Transport makes the requests, with separate TLS settings [a copy of http.DefaultTransport].
 	Transport http.RoundTripper
 }
 
@@ -42,7 +41,7 @@ type Header struct {
 	Value secret.Value
 }
 
-// Bearer is the header of a bearer token (RFC 6750).
+// Bearer returns the header of a bearer token (RFC 6750).
 func Bearer(token secret.Value) Header {
 	return Header{"Authorization", secret.New("Bearer " + token.Reveal())}
 }
@@ -62,7 +61,7 @@ func (s *Settings) setDefaults() {
 	s.Retries = max(s.Retries, 0)
 }
 
-// base is URL without a slash at its end.
+// base returns URL without a slash at its end.
 func (s *Settings) base() (string, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -72,7 +71,7 @@ func (s *Settings) base() (string, error) {
 		return "", fmt.Errorf("url %q is not the address of a server: write http://HOST:PORT", u.Redacted())
 	}
 	if u.User != nil {
-		return "", errors.New("url has a user in it: write user and password into their own attributes")
+		return "", errors.New("url contains a user: write user and password as separate attributes")
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }

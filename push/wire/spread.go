@@ -25,24 +25,22 @@ type Item struct {
 type Limits struct {
 	Count    int // maximum number of items in a request [no limit]
 	Bytes    int // maximum bytes of their wire forms; a single item may have more [8 MiB]
-	Requests int // at once [1]
+	Requests int // concurrent requests [1]
 }
 
 // DefaultBytes is the default of Limits.Bytes.
 const DefaultBytes = 8 << 20
 
-// Spread sends entries in as few requests as the limits allow, several at once. Two
-// entries of one URL are never in one request nor on their way at once, and the
-// later leaves after the earlier was answered.
+// Spread sends entries in as few requests as the limits allow, several concurrently. Two entries of one URL are never
+// in the same request or in concurrent ones; the later is sent after the response to the earlier.
 //
-// encode gives an entry its form on the wire; one that it fails for is refused with
-// its words. send makes one request and gives back what the indexer refused of it.
-// Where it fails with an *Unfit the items are sent by halves, until what is unfit is
-// one item, which is refused with the words of the error. Where it fails with an
-// *Unanswered they are sent by halves, too; an item that is alone in a request and stays
-// unanswered three times is refused if the target takes others. Any other error ends all.
+// encode returns the wire form of an entry; if it fails, the entry is refused with its error. send makes one request
+// and returns the entries that the indexer refused. If it fails with an *Unfit, the items are split into halves until a
+// single item is unfit, which is refused with the error's words. If it fails with an *Unanswered, they are also split;
+// an item that remains unanswered three times alone in a request is refused if the target accepts others. Any other
+// error ends Spread.
 //
-// Refusals are in the order of their numbers.
+// Refusals are ordered by sequence number.
 func (e *Endpoint) Spread(ctx context.Context, entries []push.Entry, l Limits, encode func(push.Entry) ([]byte, error), send func(context.Context, []Item) ([]push.Refusal, error)) ([]push.Refusal, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -87,8 +85,7 @@ func (e *Endpoint) Spread(ctx context.Context, entries []push.Entry, l Limits, e
 	return refused, nil
 }
 
-// rounds parts entries so that no URL is in a round twice: the n-th entry of a URL
-// is in the n-th round.
+// rounds divides entries so that no URL occurs twice in a round: the n-th entry of a URL is in the n-th round.
 func rounds(entries []push.Entry) [][]push.Entry {
 	var out [][]push.Entry
 	times := make(map[string]int, len(entries))
@@ -125,8 +122,7 @@ func (l Limits) split(items []Item) [][]Item {
 	return out
 }
 
-// Halve sends items as one request, or by halves while send fails with an *Unfit.
-// What remains unfit alone is refused.
+// Halve sends items as one request, or in halves while send fails with an *Unfit. A single unfit item is refused.
 func Halve(ctx context.Context, items []Item, send func(context.Context, []Item) ([]push.Refusal, error)) ([]push.Refusal, error) {
 	refused, err := send(ctx, items)
 	var unfit *Unfit
@@ -145,7 +141,7 @@ func Halve(ctx context.Context, items []Item, send func(context.Context, []Item)
 	return append(refused, more...), err
 }
 
-// Join puts the wire forms of items together.
+// Join concatenates the wire forms of items.
 func Join(items []Item) []byte {
 	size := 0
 	for i := range items {

@@ -12,17 +12,16 @@ import (
 // sending.mu guards what the requests of a Spread that run at once note.
 
 const (
-	// maxTries is how often an order is sent alone before it may be refused as unanswered.
+	// maxTries is the number of times that an order is sent alone before it can be refused as unanswered.
 	maxTries = 3
-	// maxTrust is how many orders may be refused as unanswered after the target took one and
-	// before it takes another. A server that has turned into something else costs no more.
+	// maxTrust is the number of orders that can be refused as unanswered between two accepted ones. It limits the loss if
+	// another program takes the indexer's place.
 	maxTrust = 10
-	// maxUnanswered orders, with none that was taken, show that the server is no indexer.
+	// maxUnanswered unanswered orders without an accepted one show that the server is not an indexer.
 	maxUnanswered = 100
 )
 
-// Unanswered is an error of a good response that does not say what became of the items of
-// its request.
+// Unanswered is the error for a successful response without results for the items of its request.
 type Unanswered struct{ Err error }
 
 func (u *Unanswered) Error() string { return u.Err.Error() }
@@ -38,11 +37,11 @@ type sending struct {
 	trust int
 
 	mu    sync.Mutex
-	taken int // items that the target took
+	taken int // items that the target accepted
 	open  []unansweredItem
 }
 
-// unansweredItem was alone in a request whose response said nothing of it.
+// unansweredItem was alone in a request whose response had no result for it.
 type unansweredItem struct {
 	Item
 	err error
@@ -53,8 +52,8 @@ func (u *unansweredItem) named() error {
 	return fmt.Errorf("order %d (%s %s, %d bytes) was sent alone: %w", u.Seq, u.Op, u.URL, len(u.Body), u.err)
 }
 
-// request sends items. If the response says nothing of them, they are sent by halves; a
-// single one is set aside for insist.
+// request sends items. If the response has no results for them, they are split into halves; a single one is set aside
+// for insist.
 func (s *sending) request(ctx context.Context, items []Item) ([]push.Refusal, error) {
 	refused, err := s.send(ctx, items)
 	_, unanswered := errors.AsType[*Unanswered](err)
@@ -76,8 +75,8 @@ func (s *sending) request(ctx context.Context, items []Item) ([]push.Refusal, er
 	return nil, nil
 }
 
-// insist sends alone, maxTries times in all, what was set aside. What remains unanswered is
-// refused if the target takes other orders, so that one order never stops it.
+// insist sends the items that were set aside alone, up to maxTries times in total. Items that remain unanswered are
+// refused if the target accepts others, so that a single order never blocks it.
 func (s *sending) insist(ctx context.Context, pause func(context.Context, int) error) ([]push.Refusal, error) {
 	open := s.open
 	s.open = nil
@@ -105,14 +104,14 @@ func (s *sending) insist(ctx context.Context, pause func(context.Context, int) e
 		s.trust -= len(open)
 	}
 	for _, item := range open {
-		words := fmt.Sprintf("the indexer does not say what became of it (%d bytes, %d times alone in a request), though it takes other orders: %s",
+		words := fmt.Sprintf("the indexer reports no result for it (%d bytes, sent alone %d times), but accepts other orders: %s",
 			len(item.Body), maxTries, Plain(item.err.Error()))
 		refused = append(refused, push.Refusal{Seq: item.Seq, Words: Clip(words, MaxWords)})
 	}
 	return refused, nil
 }
 
-// trustLeft is the trust after this Spread.
+// trustLeft returns the trust after this Spread.
 func (s *sending) trustLeft() int {
 	if s.taken > 0 {
 		return maxTrust

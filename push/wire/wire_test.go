@@ -83,7 +83,7 @@ func TestAnswers(t *testing.T) {
 		"no content":   {204, "", "", "", false},
 		"redirect":     {307, "Location: http://elsewhere.test/", "", "a redirect: write the address that it leads to as url", false},
 		"unauthorized": {401, "", "no", "check the user and password", false},
-		"forbidden":    {403, "", "no", "lacks the right", false},
+		"forbidden":    {403, "", "no", "lacks permission", false},
 		"not found":    {404, "", "no", "check url", false},
 		"bad":          {400, "", "<e>bad date</e>", `"bad date"`, true},
 		"too large":    {413, "", "", "413", true},
@@ -130,8 +130,8 @@ func TestSilence(t *testing.T) {
 	}{
 		{"before the answer", []slow{{before: time.Hour}, {words: 4, between: 8 * time.Second}}, "word word word word ", 2},
 		{"slow", []slow{{before: 9 * time.Second, words: 100, between: 9 * time.Second}}, strings.Repeat("word ", 100), 1},
-		{"in the answer", []slow{{words: 2, between: time.Hour}}, "said nothing for 10s", 1},
-		{"always", []slow{{before: time.Hour}, {before: time.Hour}}, "said nothing for 10s", 2},
+		{"in the answer", []slow{{words: 2, between: time.Hour}}, "sent nothing for 10s", 1},
+		{"always", []slow{{before: time.Hour}, {before: time.Hour}}, "sent nothing for 10s", 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

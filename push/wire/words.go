@@ -12,9 +12,8 @@ import (
 // MaxWords is the number of bytes kept of an error's message.
 const MaxWords = 1000
 
-// Words are the words in the body of an error answer: the text of an XML
-// document, or else the body as it is; on one line, without control characters,
-// not longer than MaxWords.
+// Words returns the message in the body of an error response: the text of an XML document, otherwise the body itself;
+// on one line, without control characters, at most MaxWords bytes.
 func Words(body []byte) string {
 	if text := xmlText(body); text != "" {
 		return Clip(text, MaxWords)
@@ -22,9 +21,8 @@ func Words(body []byte) string {
 	return Clip(Plain(string(body)), MaxWords)
 }
 
-// xmlText is the character data of an XML document, and the attributes named
-// message, whose elements are unknown. It is empty for what is not XML. Nothing
-// outside body is read, and entities but the five of XML itself are not expanded.
+// xmlText returns the character data and the attributes named message of an XML document with any elements. It returns
+// "" if body is not XML. It reads nothing outside body, and expands only the five entities of XML itself.
 func xmlText(body []byte) string {
 	d := xml.NewDecoder(bytes.NewReader(bytes.ToValidUTF8(body, []byte("\ufffd"))))
 	d.Strict = false
@@ -59,7 +57,7 @@ func xmlText(body []byte) string {
 	}
 }
 
-// Plain makes s fit for one line of a log.
+// Plain converts s to one line that is safe for a log.
 func Plain(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsGraphic(r)

@@ -13,7 +13,7 @@ const (
 	// sampleSize is the number of documents of a host that are visited before a loss is carried out, sampleGood the
 	// number of good ones required: all if there are fewer.
 	sampleSize, sampleGood = 4, 3
-	// roundPatience is how long to wait for their responses.
+	// roundPatience is the time to wait for their responses.
 	roundPatience = time.Hour
 	// roundFirst is the pause after the first round that did not pass. It doubles with each, up to roundLongest.
 	roundFirst, roundLongest = time.Minute, time.Hour
@@ -187,7 +187,7 @@ func (d *Owner) queueReturned(ctx context.Context) error {
 			return err
 		}
 		if len(keys) > 0 {
-			d.log.Info("a deleted document is back: the others of its host are asked for again", "urls", len(keys))
+			d.log.Info("a deleted document is back; requesting the others of its host again", "urls", len(keys))
 		}
 		d.mu.Lock()
 		d.returned[k] = now

@@ -105,7 +105,7 @@ func (b *bench) carryOut(ctx context.Context) error {
 		err = errors.Join(err, b.count(ctx, -less, -min(less, b.gone)))
 	}
 	if n > 0 && b.group.HostGone {
-		b.d.log.Warn("a host is gone: its documents are deleted", "host", b.state.Origin, "documents", n)
+		b.d.log.Warn("a host is gone; deleting its documents", "host", b.state.Origin, "documents", n)
 	}
 	return err
 }

@@ -33,8 +33,8 @@ type Group struct {
 	Ill       bool // the host is ill
 	// HostGone is set if the host has given no good response for deletionGoneS.
 	HostGone bool
-	// Good is when another document of the host gave the last good response, Back when a loss of the host was cancelled
-	// that had been seen more than once; zero if unknown.
+	// Good is the time when another document of the host gave the last good response, Back when a loss of the host was
+	// cancelled that had been seen more than once; zero if unknown.
 	Good, Back time.Time
 	scheduler.Deletions
 }
@@ -43,7 +43,7 @@ type Group struct {
 // losses are cancelled one by one, the last ones would be few, and be carried out before their own pages are visited.
 const fresh = 10 * time.Minute
 
-// classDays is how many visits that count a loss of class most needs.
+// classDays is the number of counted visits that a loss of class most needs.
 const classDays = 4
 
 // Class returns the class of n losses in a group of so many documents. Both numbers include pending losses and those

@@ -16,10 +16,11 @@ import (
 // them; else they stay pending.
 
 const (
-	// editsKept is how many are kept; older ones only while they hold losses, or are open.
+	// editsKept is the number of edits that are kept; older ones are kept only while they have pending losses, or are
+	// open.
 	editsKept = 20
-	// editLasts is how long after an edit was judged the losses that visits find count as its own, unless it is held:
-	// later ones belong to their host.
+	// editLasts is the time after an edit was judged within which losses found by visits count as its own, unless it is
+	// held: later ones belong to their host.
 	editLasts = 24 * time.Hour
 	// editFew and editPercent bound the documents that edits may remove within a day without the operator's approval:
 	// two documents, else up to editFew and editPercent of the index.
@@ -244,8 +245,8 @@ func (d *Owner) decideEdits(
 					room, open = room-min(room, n), open-min(open, n)
 				}
 			} else if news {
-				d.log.Warn(fmt.Sprintf("edit %d of the rules takes too many documents out: they stay; "+
-					"`sextant deletions release --edit %d` takes them out", e.Number, e.Number), "edit", e.Number, "deletions", n)
+				d.log.Warn(fmt.Sprintf("edit %d of the rules removes too many documents, so they stay; "+
+					"`sextant deletions release --edit %d` removes them", e.Number, e.Number), "edit", e.Number, "deletions", n)
 			}
 		}
 		for number, n := range pending { // of edits that were dropped long ago

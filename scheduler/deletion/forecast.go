@@ -25,7 +25,7 @@ const (
 // Forecast describes the end of a pending loss that no good response cancels.
 type Forecast struct {
 	Class scheduler.LossClass
-	// Earliest is when it can leave by itself, zero if unknown.
+	// Earliest is the time when it can leave by itself, zero if unknown.
 	Earliest time.Time
 	Needs    Need
 }

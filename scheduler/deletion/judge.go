@@ -24,10 +24,10 @@ type bench struct {
 	pending   int                        // losses not yet moved, replaced included
 
 	next time.Time // when to judge again
-	// few is when the first loss of class few can be confirmed, zero if none waits for that.
+	// few is the time when the first loss of class few can be confirmed, zero if none waits for that.
 	few time.Time
 	// replaced holds the documents that another document replaces, out those whose losses are carried out otherwise;
-	// counts is how many of these count.
+	// counts is the number of these that count.
 	replaced, out, well []weburl.Key
 	counts, gone        int  // gone: documents that leave
 	asks                bool // a good response is missing
@@ -151,7 +151,8 @@ func (b *bench) classify(ctx context.Context) error {
 	return nil
 }
 
-// poolMost is how many losses of a host count in the pool, so that one host that is gone does not hold up the others.
+// poolMost is the number of losses of a host that count in the pool, so that one host that is gone does not hold up the
+// others.
 const poolMost = 2
 
 // pooled returns how many losses of hosts in the pool are pending, and how many documents they gained since. The mutex

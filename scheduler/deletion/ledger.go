@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// oneDay is how long losses that were carried out are counted, in slots: they count for up to one slot longer.
+	// oneDay is the time for which losses that were carried out are counted, in slots: they count for up to one slot
+	// longer.
 	oneDay = 24 * time.Hour
 	slot   = 30 * time.Minute
 	// silentDays is the number of days on which a silent host must have been visited before it counts as gone.
@@ -24,8 +25,8 @@ const (
 type ledger struct {
 	// Left holds the losses that were carried out within a day, oldest first.
 	Left []count `json:"left,omitempty"`
-	// Silent is since when no document of the host gave a good response, zero if one did. Days counts the days on which
-	// one was visited in vain, Asked is the last of them.
+	// Silent is the time since which no document of the host gave a good response, zero if one did. Days counts the days
+	// on which one was visited in vain, Asked is the last of them.
 	Silent time.Time `json:"silent,omitzero"`
 	Asked  time.Time `json:"asked,omitzero"`
 	Days   int       `json:"days,omitempty"`
@@ -69,8 +70,8 @@ func (l *ledger) carriedOut(now time.Time, n, gone int) {
 	c.N, c.Gone = c.N+n, c.Gone+gone
 }
 
-// within returns how many losses were carried out within a day, and how many documents left by them. Slots in the
-// future, after a clock was set back, count as new.
+// within returns the number of losses that were carried out within a day, and of documents that they removed. Slots in
+// the future, after a clock was set back, count as new.
 func (l *ledger) within(now time.Time) (n, gone int) {
 	for i := range l.Left {
 		if c := &l.Left[i]; c.At.After(now) {

@@ -33,8 +33,8 @@ type Owner struct {
 
 	mu    sync.Mutex
 	hosts map[weburl.HostKey]*host
-	// returned holds the hosts where a lost document is back, with the time when the others were queued, zero if not
-	// yet.
+	// returned holds the hosts with a lost document that is back, and the time at which the others were queued, zero if
+	// not yet.
 	returned  map[weburl.HostKey]time.Time
 	edits     edits
 	finishing time.Time // when Finish was first called, zero if it was not
@@ -48,8 +48,9 @@ type host struct {
 	judged bool
 	at     time.Time // when to judge it
 	events int       // counts events; see judge
-	// began is when the first of its losses was seen, born how many documents came since: these do not count, since a
-	// fault may have added them. back is when a loss was last cancelled that had been seen more than once.
+	// began is the time when the first of its losses was seen, born how many documents came since: these do not count,
+	// since a fault may have added them. back is the time when a loss was last cancelled that had been seen more than
+	// once.
 	began, back time.Time
 	born        int
 	// goods holds the last good responses of two different documents, newest first.
@@ -58,7 +59,7 @@ type host struct {
 	spoke, failed bool
 	round         *round
 	tries         int // rounds in a row that did not pass
-	// lookAt is when to look next for losses that other documents replace, zero if none can be.
+	// lookAt is the time to look next for losses that other documents replace, zero if none can be.
 	lookAt time.Time
 }
 
@@ -79,14 +80,14 @@ type HostState struct {
 	Class     scheduler.LossClass
 	Pooled    bool
 	Ill       bool
-	// Silent is since when no document of the host gave a good response, GoneAt when it counts as gone if that
+	// Silent is the time since which no document of the host gave a good response, GoneAt when it counts as gone if that
 	// continues; both are zero if one did.
 	Silent, GoneAt time.Time
 }
 
 const (
-	// judgePause is how long events of a host are gathered before it is judged, illPause the same for an ill host,
-	// whose documents stay until its health changes.
+	// judgePause is the time for which events of a host are gathered before it is judged, illPause the same for an ill
+	// host, whose documents stay until its health changes.
 	judgePause, illPause = time.Second, 10 * time.Minute
 	// judgeLongest is the longest time between two judgements of a host with pending losses.
 	judgeLongest = time.Hour

@@ -8,10 +8,10 @@ import (
 const (
 	// minTemplate is the number of sketches from which on a template is learned.
 	minTemplate = 4
-	// perBin is how many minima a bin of a template may have, and how many titles a template may have: at most 4
-	// values can each be in a quarter of the sketches.
+	// perBin is the maximum number of minima in a bin of a template, and of titles in a template, because at most 4 values
+	// can each be in a quarter of the sketches.
 	perBin = 4
-	// minShared is how many sketches must share a minimum or a title at least.
+	// minShared is the minimum number of sketches that must share a minimum or a title.
 	minShared = 3
 	// minBins is the number of bins from which on minima decide whether two texts are alike.
 	minBins = 8
@@ -20,8 +20,8 @@ const (
 	mostlyEqual = 0.7
 )
 
-// Template holds what the documents of a host have in common: the minima of menus, headers and footers, at most four
-// in each bin, and at most four titles. Unused places are 0. The zero Template is empty.
+// Template contains the common parts of a host's documents: the minima of menus, headers and footers, at most four in
+// each bin, and at most four titles. Unused places are 0. The zero Template is empty.
 type Template struct {
 	Minima [Bins][perBin]uint8
 	Titles [perBin]uint32

@@ -34,7 +34,7 @@ func (s *Sketch) Append(b []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, s.Title), s.Minima[:]...)
 }
 
-// Read reads what Append wrote at the beginning of b, and returns the rest. It is false if b has fewer than Size
+// Read reads what Append wrote at the beginning of b, and returns the rest. It returns false if b has fewer than Size
 // bytes; any Size bytes are a Sketch.
 func Read(b []byte) (s Sketch, rest []byte, ok bool) {
 	if len(b) < Size {

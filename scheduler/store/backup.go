@@ -47,7 +47,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 		}
 		v, err := view.Get(record.CountersKey())
 		if err != nil || v == nil {
-			return s.damaged("counters", errors.Join(err, errors.New("there is nothing to back up")))
+			return s.damaged("counters", errors.Join(err, errors.New("the store contains nothing to back up")))
 		}
 		kept, err := record.DecodeCounters(v)
 		if err != nil {
@@ -71,7 +71,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 		}
 		// An engine may end a walk silently at what it cannot read.
 		if orders := kept.Waiting + kept.Pends; report.URLs != kept.Known || report.Orders != orders {
-			return s.damaged("backup", fmt.Errorf("%d of %d URLs and %d of %d orders could be read",
+			return s.damaged("backup", fmt.Errorf("only %d of %d URLs and %d of %d orders could be read",
 				report.URLs, kept.Known, report.Orders, orders))
 		}
 		return nil
@@ -114,7 +114,7 @@ func whole(r *segments.Reader, key, v []byte) ([]byte, error) {
 // inline copies an order's body into the order.
 func inline(r *segments.Reader, o *record.Order) (err error) {
 	if o.Body, err = r.Read(o.Place); errors.Is(err, segments.ErrDamaged) {
-		err = fmt.Errorf("%s: %w; start the service, which makes it a dead letter, and back up again", o.URL, err)
+		err = fmt.Errorf("%s: %w; start the service, which turns it into a dead letter, and back up again", o.URL, err)
 	}
 	o.Place = record.BodyPlace{}
 	return err

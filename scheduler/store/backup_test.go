@@ -335,7 +335,7 @@ func TestRestoreRefuses(t *testing.T) {
 func TestRestoreLeavesDirectoriesAlone(t *testing.T) {
 	s := stocked(t, t.TempDir())
 	backup := backedUp(t, s)
-	if _, err := Restore(t.Context(), s.dir, bytes.NewReader(backup), quick); err == nil || !strings.Contains(err.Error(), "empty directory only") {
+	if _, err := Restore(t.Context(), s.dir, bytes.NewReader(backup), quick); err == nil || !strings.Contains(err.Error(), "restored to a new or empty directory") {
 		t.Errorf("restore over a store: %v", err)
 	}
 	dir := filepath.Join(t.TempDir(), "store")

@@ -91,7 +91,7 @@ func (g *group) release(segment, length uint64) error {
 		return err
 	}
 	if st.Entries == 0 || st.Live < length {
-		return g.s.damaged(fmt.Sprintf("segment %d", segment), fmt.Errorf("%d bytes of it are given up, %d bytes in %d orders are needed", length, st.Live, st.Entries))
+		return g.s.damaged(fmt.Sprintf("segment %d", segment), fmt.Errorf("%d bytes of it are released, and %d bytes in %d orders are in use", length, st.Live, st.Entries))
 	}
 	st.Entries--
 	st.Live -= length

@@ -9,8 +9,8 @@ import (
 type write struct {
 	ctx   context.Context
 	apply func(*group) error
-	// alone is set if apply walks over keys: it must find everything before it in the database, and the writes after it
-	// everything of it.
+	// alone is set if apply iterates over keys: it must find all earlier writes in the database, and the later writes must
+	// find all of its own.
 	alone bool
 	// The result goes to done, or to settled, which the settler calls.
 	done    chan error

@@ -36,7 +36,7 @@ func (s *Store) compactWhenDue() {
 	s.background.Go(func() {
 		err := s.compact(victims)
 		if err != nil && s.ended(context.Background()) == nil {
-			s.log.Warn("cannot empty segments of the outbox; trying again later", "error", err)
+			s.log.Warn("cannot empty segments of the outbox; retrying later", "error", err)
 		}
 		// If the store is closed in the meantime, the next process finds it due again.
 		_ = s.submit(&write{apply: func(g *group) error {

@@ -156,7 +156,7 @@ func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	}
 	old, err := g.record(c.Key)
 	if errors.Is(err, scheduler.ErrNotFound) || err == nil && (old.State != scheduler.Waiting || old.Seq != c.Seq || placeOf(&old) != c.Taken) {
-		return old, fmt.Errorf("URL %s does not stand in its queue any more: %w", c.Key, scheduler.ErrNotFound)
+		return old, fmt.Errorf("URL %s is no longer in its queue: %w", c.Key, scheduler.ErrNotFound)
 	}
 	if err == nil && c.Old != nil && (c.Old.Indexed != old.Indexed || c.Old.Hash != old.Hash) {
 		return old, fmt.Errorf("the document of %s: %w", old.URL, scheduler.ErrChanged)
@@ -257,7 +257,7 @@ func (g *group) due(ctx context.Context, now time.Time, refresh scheduler.Source
 			return g.s.damaged("timed URL "+k.String(), err)
 		}
 		if rec.State != scheduler.Timed {
-			return g.s.damaged("timed URL "+k.String(), errors.New("its record does not wait for a time"))
+			return g.s.damaged("timed URL "+k.String(), errors.New("its record has no due time"))
 		}
 		if n <= 0 || rec.NextAt.After(now) {
 			next, floor = rec.NextAt, at

@@ -59,13 +59,13 @@ func TestWhatOpenReads(t *testing.T) {
 			if err := os.Truncate(filepath.Join(dir, "000002.vlog"), badgerfiles.LogHeader); err != nil {
 				t.Fatal(err)
 			}
-		}, "the file 000002.vlog has 20 bytes, it had 200047 when the store was closed"},
+		}, "the file 000002.vlog has 20 bytes, but had 200047 when the store was closed"},
 		{"a file is gone", func(t *testing.T, dir string) { mustRemove(t, filepath.Join(dir, "000002.vlog")) }, "the file 000002.vlog is missing"},
 		{"a memtable comes from elsewhere", func(t *testing.T, dir string) {
 			if err := os.WriteFile(filepath.Join(dir, "00001.mem"), make([]byte, 100), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, "the file 00001.mem was not there when the store was closed"},
+		}, "the file 00001.mem did not exist when the store was closed"},
 		{"the keys are longer", func(t *testing.T, dir string) {
 			if err := (harm{File: "KEYREGISTRY", Kind: harmGarbage, At: 28, N: 8}).apply(dir); err != nil {
 				t.Fatal(err)

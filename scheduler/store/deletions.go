@@ -58,7 +58,7 @@ func checkOrder(url string, o *scheduler.Order, forget bool) error {
 		return fmt.Errorf("order for %s has a body of %d bytes, more than %d: store a shorter document",
 			url, len(o.Body), record.MaxBody)
 	case o.Loss != nil && forget:
-		return fmt.Errorf("the loss of %s cannot be pending: its URL is forgotten", url)
+		return fmt.Errorf("the loss of %s cannot be pending: its URL was forgotten", url)
 	}
 	return nil
 }

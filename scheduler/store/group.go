@@ -105,8 +105,8 @@ func (g *group) get(key []byte) ([]byte, error) {
 func (g *group) set(key, value []byte) { g.batch.set(key, value) }
 func (g *group) remove(key []byte)     { g.batch.set(key, nil) }
 
-// setRecord stores a URL's record. A Linked record gets the links of the page that is being completed, if it is that
-// page's, and else keeps the stored ones.
+// setRecord stores a URL's record. The Linked record of the page that is being completed gets that page's links; others
+// keep the stored ones.
 func (g *group) setRecord(k weburl.Key, rec *scheduler.Record) error {
 	var links scheduler.LinkPrints
 	if rec.Linked {

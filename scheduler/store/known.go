@@ -54,7 +54,7 @@ func (n *known) apply(k weburl.Key, isKnown bool) {
 	n.changes++
 }
 
-// knowledge is what a link must know of its URL.
+// knowledge is the state of a URL that its links need.
 type knowledge uint8
 
 const (
@@ -123,14 +123,14 @@ type loaded struct {
 func (s *Store) loadKnown() {
 	l, err := s.readKnown()
 	if err != nil && !errors.Is(err, scheduler.ErrClosed) {
-		s.log.Warn("making the fingerprints of known URLs again; until then each link costs a read", "reason", err)
+		s.log.Warn("rebuilding the fingerprints of known URLs; until then each link requires a read", "reason", err)
 		l, err = s.gatherKnown()
 	}
 	switch {
 	case err == nil:
 		s.loaded <- l
 	case !errors.Is(err, scheduler.ErrClosed):
-		s.log.Error("cannot make the fingerprints of known URLs; each link costs a read", "error", err)
+		s.log.Error("cannot build the fingerprints of known URLs; each link requires a read", "error", err)
 	}
 }
 
@@ -171,7 +171,7 @@ func (g *group) adopt(l loaded) {
 		return // the store has failed
 	}
 	if err := g.s.applyRemovals(g.stored(), &l); err != nil {
-		g.s.log.Error("cannot use the fingerprints of known URLs; each link costs a read", "error", err)
+		g.s.log.Error("cannot use the fingerprints of known URLs; each link requires a read", "error", err)
 		return
 	}
 	n := &g.s.known

@@ -211,7 +211,7 @@ func TestKnownFileBad(t *testing.T) {
 			hurt(t, dir)
 			var words strings.Builder
 			s = settled(t, openStore(t, dir, Options{Durability: OS, Logger: textLogger(&words)}))
-			if !strings.Contains(words.String(), "making the fingerprints of known URLs again") {
+			if !strings.Contains(words.String(), "rebuilding the fingerprints of known URLs") {
 				t.Errorf("the log does not say that the set is made again: %s", words.String())
 			}
 			if a, b := has(s, links[:100]), has(s, links[100:]); a != 0 || b != 400 {
@@ -234,7 +234,7 @@ func TestKnownUnsynced(t *testing.T) {
 	closeStore(t, s)
 	var words strings.Builder
 	s = settled(t, openStore(t, killed, Options{Durability: OS, Logger: textLogger(&words)}))
-	if !strings.Contains(words.String(), "had not synced") || has(s, links) != 100 {
+	if !strings.Contains(words.String(), "killed before it synced") || has(s, links) != 100 {
 		t.Errorf("%d of 100 in the set; the log says %s", has(s, links), words.String())
 	}
 }

@@ -192,7 +192,7 @@ func (s *selected) deadPrefix() []byte {
 // OutboxFigures holds the backlog of the outbox.
 type OutboxFigures struct {
 	Bytes uint64 // of waiting bodies
-	// Oldest is when the oldest waiting order was made, zero if none waits.
+	// Oldest is the time when the oldest waiting order was made, zero if none waits.
 	Oldest time.Time
 	// Behind is the same for each target, by name: the oldest order that it has not confirmed.
 	Behind map[string]time.Time

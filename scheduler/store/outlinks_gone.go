@@ -98,7 +98,7 @@ func (v *verification) left(key, value []byte) error {
 	}
 	left, err := record.DecodeGone(value)
 	if u, ok := weburl.FromCanonical(left.URL); err == nil && (!ok || u.Key() != weburl.Key(key[1:])) {
-		v.fault(left.URL, "what is left of it is stored under the key of another URL")
+		v.fault(left.URL, "its remaining record is stored under the key of another URL")
 	}
 	return err
 }

@@ -14,7 +14,7 @@ const (
 )
 
 // pages calls fn for the keys with a prefix, from the key from on, until fn returns an error (errEnough: none). fn may
-// commit: keys are read in pages, each in a snapshot of its own, so that no snapshot is held over a commit. Keys stored
+// commit: keys are read in pages, each in a separate snapshot, so that no snapshot is held over a commit. Keys stored
 // beyond the current page are found; keys that fn removes there are not.
 func (g *group) pages(prefix, from []byte, values bool, fn func(key, value []byte) error) error {
 	type entry struct{ key, value []byte }

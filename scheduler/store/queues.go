@@ -67,7 +67,7 @@ func (g *group) dequeue(p scheduler.Place, seq uint64) error {
 		return err
 	}
 	if q.Count == 0 {
-		return g.s.damaged(fmt.Sprintf("queue %x", record.PlaceKey(p)), fmt.Errorf("number %d waits in it, but it is empty", seq))
+		return g.s.damaged(fmt.Sprintf("queue %x", record.PlaceKey(p)), fmt.Errorf("number %d is pending in it, but it is empty", seq))
 	}
 	q.Count--
 	var all bool

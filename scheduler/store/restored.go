@@ -51,7 +51,7 @@ func (seen *restored) check(key, value []byte) ([]byte, error) {
 			return nil, fmt.Errorf("%w: format of the backup: %w", scheduler.ErrDamaged, record.ErrLength)
 		}
 		if value[0] != Format {
-			return nil, fmt.Errorf("%w: the backup is of a store of format %d, not %d: restore it with the program that wrote it",
+			return nil, fmt.Errorf("%w: the backup is from a store of format %d, not %d: restore it with the program that wrote it",
 				scheduler.ErrFormat, value[0], Format)
 		}
 		seen.format = true

@@ -138,7 +138,7 @@ func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.
 		return err
 	}
 	if old.State == scheduler.Waiting && (v.Forget || v.Next.State != scheduler.Waiting || placeOf(&v.Next) != placeOf(old)) {
-		return fmt.Errorf("%s waits: a revision of its deletion must leave it where it is", old.URL)
+		return fmt.Errorf("%s is pending: a revision of its deletion must not move it", old.URL)
 	}
 	has, err := g.moveDeletion(k, old, v.Move)
 	if err == nil {

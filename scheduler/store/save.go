@@ -38,10 +38,10 @@ func (s *Store) readKnown() (loaded, error) {
 		return loaded{}, err
 	}
 	if saved == (record.Saved{}) {
-		return loaded{}, errors.New("there is no file of them yet: the store is new, or was restored")
+		return loaded{}, errors.New("their file does not exist yet: the store is new, or was restored")
 	}
 	if !s.clean && !saved.Synced {
-		return loaded{}, errors.New("the last process was killed and had not synced what it wrote")
+		return loaded{}, errors.New("the last process was killed before it synced its writes")
 	}
 	l, number, err := s.loadFile(saved)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Store) saveWhenDue() {
 	s.background.Go(func() {
 		err := s.saveKnown(set, mark, s.submit)
 		if err != nil && s.ended(context.Background()) == nil {
-			s.log.Warn("cannot save the fingerprints of known URLs; trying again later", "error", err)
+			s.log.Warn("cannot save the fingerprints of known URLs; retrying later", "error", err)
 		}
 		// If the store is closed in the meantime, saveLast finds it unfinished.
 		_ = s.submit(&write{apply: func(*group) error {
@@ -128,7 +128,7 @@ func (g *group) saveLast() {
 		return <-w.done
 	})
 	if err != nil {
-		g.s.log.Warn("cannot save the fingerprints of known URLs; what has changed costs reads after the next start", "error", err)
+		g.s.log.Warn("cannot save the fingerprints of known URLs; changed ones must be read again after the next start", "error", err)
 	}
 }
 

@@ -75,7 +75,7 @@ type Store struct {
 	onWork    func([]scheduler.Place) // see OnWork
 
 	// Owned by the committer.
-	failed     error  // of a commit that may be stored: no more writes
+	failed     error  // the error of a commit that may be stored: no more writes
 	dueFloor   uint64 // no timed URL is due earlier
 	touched    touched
 	known      known
@@ -115,7 +115,7 @@ func (s *Store) reach(point string) {
 }
 
 // errReadOnly is returned by changes of a store that was opened read-only.
-var errReadOnly = errors.New("the store is open for reading only")
+var errReadOnly = errors.New("the store is open only for reading")
 
 // enter begins a method; leave ends it.
 func (s *Store) enter(ctx context.Context) error {

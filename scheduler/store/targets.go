@@ -14,7 +14,7 @@ import (
 func (o outbox) Open(ctx context.Context, targets []string) error {
 	for _, t := range targets {
 		if t == "" || strings.ContainsRune(t, 0) || len(t) > 1000 {
-			return fmt.Errorf("push target %q: a name has 1 to 1000 bytes and no zero byte", t)
+			return fmt.Errorf("push target %q: a name has 1 to 1000 bytes, without a zero byte", t)
 		}
 	}
 	var late []string
@@ -28,7 +28,7 @@ func (o outbox) Open(ctx context.Context, targets []string) error {
 		return err
 	}
 	for _, t := range late {
-		o.s.log.Warn("this push target is new: it gets what waits now and what comes later, not what was sent before; `sextant refresh --all --full` sends all documents again",
+		o.s.log.Warn("this push target is new and gets only pending and later documents; `sextant refresh --all --full` sends all documents again",
 			"target", t, "documents", documents)
 	}
 	return nil

@@ -44,7 +44,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 	err := s.viewBodies(ctx, func(view kv.View, bodies *segments.Reader) error {
 		v.view, v.bodies = view, bodies
 		if err := s.kv.Check(); err != nil {
-			v.fault("", "checksums of tables: %v; nothing else is looked at; %s", err, kv.AdviceDamaged)
+			v.fault("", "checksums of tables: %v; the other checks are skipped; %s", err, kv.AdviceDamaged)
 			return nil // reading such a table may end the process
 		}
 		if err := v.openSet(); err != nil {
@@ -177,7 +177,7 @@ func (v *verification) url(key, value []byte) error {
 			return err
 		}
 		if at == nil {
-			v.fault(rec.URL, "waits for %s, but is not in the list of times", clock.Stamp(rec.NextAt))
+			v.fault(rec.URL, "is due at %s, but is not in the list of due times", clock.Stamp(rec.NextAt))
 		}
 	case scheduler.AtRest:
 	}
@@ -189,12 +189,12 @@ func (v *verification) identity(k weburl.Key, rec *scheduler.Record) {
 	u, err := weburl.Parse(rec.URL)
 	switch {
 	case err != nil:
-		v.fault(rec.URL, "URL cannot be parsed: %v", err)
+		v.fault(rec.URL, "the URL cannot be parsed: %v", err)
 		return
 	case u.Key() != k:
-		v.fault(rec.URL, "record is stored under another URL's key %s", k)
+		v.fault(rec.URL, "the record is stored under another URL's key %s", k)
 	case u.HostKey() != rec.Host || u.Origin() != rec.Origin:
-		v.fault(rec.URL, "record names another host: %q", rec.Origin)
+		v.fault(rec.URL, "the record names another host: %q", rec.Origin)
 	}
 	if origin, err := v.view.Get(record.OriginKey(rec.Host)); err != nil || origin == nil {
 		v.fault(rec.URL, "host %s is not in the list of hosts", rec.Origin)
@@ -205,7 +205,7 @@ func (v *verification) identity(k weburl.Key, rec *scheduler.Record) {
 func (v *verification) known(k weburl.Key, what string) (scheduler.Record, bool) {
 	rec, err := v.s.lookup(v.view, k)
 	if errors.Is(err, scheduler.ErrNotFound) {
-		v.fault("", "%s is of a URL that is not known, with key %s", what, k)
+		v.fault("", "%s belongs to an unknown URL with key %s", what, k)
 	}
 	return rec, err == nil // an unreadable record was reported
 }
@@ -216,9 +216,9 @@ func (v *verification) timed(key, value []byte) error {
 		return record.ErrLength
 	}
 	at, k := record.SplitTimedKey(key)
-	rec, ok := v.known(k, "an entry of the list of times")
+	rec, ok := v.known(k, "an entry of the list of due times")
 	if ok && (rec.State != scheduler.Timed || record.SortableTime(rec.NextAt) != at) {
-		v.fault(rec.URL, "is in the list of times for %s, but its record does not say so (state %d)",
+		v.fault(rec.URL, "is in the list of due times at %s, but not according to its record (state %d)",
 			clock.Stamp(time.Unix(0, int64(at))), rec.State)
 	}
 	return nil

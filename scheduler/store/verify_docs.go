@@ -31,7 +31,7 @@ func (v *verification) docs(key, value []byte) error {
 		return err
 	}
 	if found := v.documents[h]; found != [2]uint64{d.Count, d.Lost} {
-		v.fault("", "host %x is said to have %d documents and to have lost %d, but there are %d and %d", h, d.Count, d.Lost, found[0], found[1])
+		v.fault("", "host %x has the counts %d documents and %d lost, but there are %d and %d", h, d.Count, d.Lost, found[0], found[1])
 	}
 	v.count.Pooled += d.Pooled()
 	delete(v.documents, h)
@@ -47,6 +47,6 @@ func (v *verification) docs(key, value []byte) error {
 // endDocs reports hosts whose documents are not counted.
 func (v *verification) endDocs() {
 	for h, n := range v.documents {
-		v.fault("", "host %x has %d documents and lost %d, but nothing is kept of them", h, n[0], n[1])
+		v.fault("", "host %x has %d documents and lost %d, but no record of them", h, n[0], n[1])
 	}
 }

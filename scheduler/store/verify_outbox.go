@@ -42,7 +42,7 @@ func (v *verification) order(key, value []byte) error {
 	place = place.Numbered(seq, &o)
 	v.countOrder(place, &o)
 	if seq > v.now().Order {
-		v.fault(o.URL, "order %d is above the highest number given out, %d", seq, v.now().Order)
+		v.fault(o.URL, "order %d is above the highest number assigned, %d", seq, v.now().Order)
 	}
 	if u, err := weburl.Parse(o.URL); err != nil || u.Key() != k {
 		v.fault(o.URL, "order %d is stored under another URL's key %s", seq, k)
@@ -56,7 +56,7 @@ func (v *verification) order(key, value []byte) error {
 	}
 	named, err := record.DecodeOrderPlace(at)
 	if err != nil || named != place {
-		v.fault(o.URL, "order %d is not what the URL's entry in the outbox names", seq)
+		v.fault(o.URL, "order %d is not the one that the URL's entry in the outbox names", seq)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (v *verification) countOrder(p record.OrderPlace, o *record.Order) {
 	v.count.Waiting++
 	v.count.Bytes += p.Size
 	if v.targets != nil && p.Seq <= v.low {
-		v.fault(o.URL, "order %d still waits, but all targets are past it (lowest cursor %d)", p.Seq, v.low)
+		v.fault(o.URL, "order %d is still pending, but all targets are past it (lowest cursor %d)", p.Seq, v.low)
 	}
 }
 
@@ -79,7 +79,7 @@ func (v *verification) deletion(k weburl.Key, p record.OrderPlace, o *record.Ord
 	rec, ok := v.known(k, fmt.Sprintf("deletion %d", p.Seq))
 	switch {
 	case ok && !rec.LossPending:
-		v.fault(o.URL, "loss %d is pending, but the record of its URL says that none is", p.Seq)
+		v.fault(o.URL, "loss %d is pending, but not according to the record of its URL", p.Seq)
 	case ok:
 		if want := record.PendingPlace(rec.Host, o.Pending.Edit); p.Kind != want.Kind || p.Group != want.Group {
 			v.fault(o.URL, "loss %d is pending in the group of another host or edit", p.Seq)
@@ -103,7 +103,7 @@ func (v *verification) body(o *record.Order, what string) error {
 		return err
 	}
 	if damage != "" && !o.Lost { // a lost one is known
-		v.fault(o.URL, "%s: %s; the service makes it a dead letter and fetches the URL again", what, damage)
+		v.fault(o.URL, "%s: %s; the service turns it into a dead letter and fetches the URL again", what, damage)
 	}
 	return nil
 }
@@ -123,12 +123,12 @@ func (v *verification) endSegments() {
 	for n, kept := range v.kept {
 		found := v.segments[n]
 		if found.Entries != kept.Entries || found.Live != kept.Live {
-			v.fault("", "segment %d is said to have %d bodies that are needed, of %d bytes, but it has %d, of %d bytes", n, kept.Entries, kept.Live, found.Entries, found.Live)
+			v.fault("", "segment %d has the counts %d bodies in use and %d bytes, but there are %d and %d bytes", n, kept.Entries, kept.Live, found.Entries, found.Live)
 		}
 	}
 	for n := range v.segments {
 		if _, ok := v.kept[n]; !ok {
-			v.fault("", "segment %d has bodies that are needed, but nothing is kept of it", n)
+			v.fault("", "segment %d has bodies in use, but no record of it", n)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (v *verification) byURL(key, value []byte) error {
 		if rec, err := v.s.lookup(v.view, k); err == nil {
 			url = rec.URL
 		}
-		v.fault(url, "outbox names order %d for key %s, but it is missing", p.Seq, k)
+		v.fault(url, "the outbox names order %d for key %s, but it is missing", p.Seq, k)
 	}
 	return nil
 }
@@ -164,10 +164,10 @@ func (v *verification) dead(key, value []byte) error {
 		return err
 	}
 	if !v.targets[target] {
-		v.fault(d.URL, "dead letter is of target %q, which is not known", target)
+		v.fault(d.URL, "a dead letter belongs to the unknown target %q", target)
 	}
 	if u, err := weburl.Parse(d.URL); err != nil || u.Key() != k {
-		v.fault(d.URL, "dead letter is stored under another URL's key %s", k)
+		v.fault(d.URL, "a dead letter is stored under another URL's key %s", k)
 	}
 	return v.body(&d.Order, fmt.Sprintf("dead letter of target %q", target))
 }

@@ -37,9 +37,9 @@ func (v *verification) waits(k weburl.Key, rec *scheduler.Record) error {
 	chunk, bit := record.ChunkOf(rec.Seq)
 	switch {
 	case !found || q.Done.Of(chunk)&bit != 0:
-		v.fault(rec.URL, "waits in source %d as number %d, but is not in that queue", rec.Source, rec.Seq)
+		v.fault(rec.URL, "is pending in source %d as number %d, but is not in that queue", rec.Source, rec.Seq)
 	case at != k:
-		v.fault(rec.URL, "waits in source %d as number %d, but another URL has that place", rec.Source, rec.Seq)
+		v.fault(rec.URL, "is pending in source %d as number %d, but another URL has that place", rec.Source, rec.Seq)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (v *verification) entry(seq uint64, k weburl.Key) error {
 	w := &v.queue
 	v.report.Queued++
 	if seq > v.now().Seq {
-		v.fault("", "queue number %d is above the highest one given out, %d", seq, v.now().Seq)
+		v.fault("", "queue number %d is above the highest one assigned, %d", seq, v.now().Seq)
 	}
 	if w.count == 0 {
 		w.first = seq
@@ -77,7 +77,7 @@ func (v *verification) entry(seq uint64, k weburl.Key) error {
 	w.count++
 	rec, ok := v.known(k, fmt.Sprintf("number %d of source %d", seq, w.at.Source))
 	if ok && (rec.State != scheduler.Waiting || placeOf(&rec) != w.at || rec.Seq != seq) {
-		v.fault(rec.URL, "is number %d of source %d, but its record does not say so (state %d, source %d, number %d)",
+		v.fault(rec.URL, "is number %d of source %d, but not according to its record (state %d, source %d, number %d)",
 			seq, w.at.Source, rec.State, rec.Source, rec.Seq)
 	}
 	return nil
@@ -90,9 +90,9 @@ func (v *verification) endQueue() {
 	switch {
 	case !w.met:
 	case w.state.Count != w.count:
-		v.fault("", "state of source %d of host %x says that %d URLs wait, but there are %d", w.at.Source, w.at.Host, w.state.Count, w.count)
+		v.fault("", "the state of source %d of host %x counts %d pending URLs, but there are %d", w.at.Source, w.at.Host, w.state.Count, w.count)
 	case w.state.Floor > w.first:
-		v.fault("", "state of source %d of host %x says that none waits below %d, but number %d does", w.at.Source, w.at.Host, w.state.Floor, w.first)
+		v.fault("", "the state of source %d of host %x has no pending URL below %d, but number %d is pending", w.at.Source, w.at.Host, w.state.Floor, w.first)
 	}
 }
 
@@ -110,7 +110,7 @@ func (v *verification) place(key, value []byte) error {
 			return err
 		}
 		if c := record.Chunk(b); !c.Valid() || c.Has()&of != of {
-			v.fault("", "state of source %d of host %x says that URLs from number %d on are done, which never were there", p.Source, p.Host, chunk*record.ChunkLen)
+			v.fault("", "the state of source %d of host %x marks URLs from number %d on as done, but they never existed", p.Source, p.Host, chunk*record.ChunkLen)
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func (v *verification) endPlaces() error {
 		prefix := record.QueuePrefix(p)
 		err = v.view.Walk(prefix, prefix, false, func(_, _ []byte) error { return errEnough })
 		if err == nil {
-			v.fault("", "source %d of host %x has a state, but nothing waits there", p.Source, p.Host)
+			v.fault("", "source %d of host %x has a state, but no pending URL", p.Source, p.Host)
 		} else if errors.Is(err, errEnough) {
 			err = nil
 		}
@@ -144,14 +144,14 @@ func (v *verification) removal(key, value []byte) error {
 	}
 	n, k := record.SplitRemovalKey(key)
 	if n > v.now().Removals {
-		v.fault("", "note of removal %d is above the number of removals, %d", n, v.now().Removals)
+		v.fault("", "the note of removal %d is above the number of removals, %d", n, v.now().Removals)
 	}
 	if v.set == nil || !v.set.Has(k) {
 		return nil
 	}
 	b, err := v.view.Get(record.URLKey(k))
 	if err == nil && knowledgeOf(b) != isKnown {
-		v.fault("", "URL with key %s was removed or is gone, but its fingerprint says that it is known", k)
+		v.fault("", "the URL with key %s was removed or is gone, but still has the fingerprint of a known URL", k)
 	}
 	return err
 }
@@ -161,7 +161,7 @@ func (v *verification) removal(key, value []byte) error {
 func (v *verification) openSet() error {
 	saved, err := v.s.savedFile(v.view)
 	if err != nil {
-		return fmt.Errorf("name of the fingerprints' file: %w", err)
+		return fmt.Errorf("name of the file of fingerprints: %w", err)
 	}
 	l, number, err := v.s.loadFile(saved)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && number != saved.Number {
@@ -188,7 +188,7 @@ func (v *verification) fingerprints() {
 		return
 	}
 	if extra := v.set.Len() - v.hits; extra > 0 {
-		v.fault("", "%d of %d fingerprints are of no URL that is known and not gone: links to them would be lost; remove the file fingerprints, it is made anew",
+		v.fault("", "%d of %d fingerprints belong to no known URL, or to one that is gone, so links to these URLs would be lost: remove the file fingerprints, and it is built again",
 			extra, v.set.Len())
 	}
 }

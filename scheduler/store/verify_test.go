@@ -125,7 +125,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		"second queue entry": {func(t *testing.T, s *Store) {
 			k := key("http://waits.test/")
 			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Follow, Host: host}, 32), chunkOf(32, k))
-		}, "http://waits.test/ is number 32 of source 4, but its record does not say so"},
+		}, "http://waits.test/ is number 32 of source 4, but not according to its record"},
 		"queue entry of a resting URL": {func(t *testing.T, s *Store) {
 			k := key("http://rests.test/")
 			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), chunkOf(32, key("http://waits.test/"), k))
@@ -137,7 +137,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		"place of another URL": {func(t *testing.T, s *Store) {
 			k := key("http://rests.test/")
 			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), chunkOf(32, k))
-		}, "http://waits.test/ waits in source 2 as number 32, but another URL"},
+		}, "http://waits.test/ is pending in source 2 as number 32, but another URL"},
 		"key between two chunks": {func(t *testing.T, s *Store) {
 			k := record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32)
 			k[len(k)-1]++
@@ -149,29 +149,29 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		"waiting URL that is said to be done": {func(t *testing.T, s *Store) {
 			done, _ := record.Done(nil).With(32, nil)
 			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 1, Floor: 32, Done: done}.Append(nil))
-		}, "http://waits.test/ waits in source 2 as number 32, but is not in that queue"},
+		}, "http://waits.test/ is pending in source 2 as number 32, but is not in that queue"},
 		"done of no chunk": {func(t *testing.T, s *Store) {
 			done, _ := record.Done(nil).With(65, nil)
 			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 1, Floor: 32, Done: done}.Append(nil))
-		}, "says that URLs from number 64 on are done, which never were there"},
+		}, "marks URLs from number 64 on as done, but they never existed"},
 		"two times": {func(t *testing.T, s *Store) {
 			put(t, s, record.TimedKey(time.Unix(2000, 0), key("http://timed.test/")), []byte{})
-		}, "http://timed.test/ is in the list of times for 1970-01-01T00:33:20Z"},
+		}, "http://timed.test/ is in the list of due times at 1970-01-01T00:33:20Z"},
 		"timed URL that waits": {func(t *testing.T, s *Store) {
 			put(t, s, record.TimedKey(time.Unix(2000, 0), key("http://waits.test/")), []byte{})
-		}, "http://waits.test/ is in the list of times"},
+		}, "http://waits.test/ is in the list of due times"},
 		"record under another key": {func(t *testing.T, s *Store) {
 			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.URL = "http://rests.test/other" })
-		}, "http://rests.test/other record is stored under another"},
+		}, "http://rests.test/other the record is stored under another"},
 		"record of no URL": {func(t *testing.T, s *Store) {
 			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.URL = "rests" })
 		}, "cannot be parsed"},
 		"record of another host": {func(t *testing.T, s *Store) {
 			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.Host = host })
-		}, "http://rests.test/ record names another host"},
+		}, "http://rests.test/ the record names another host"},
 		"record is garbage": {func(t *testing.T, s *Store) {
 			put(t, s, record.URLKey(key("http://rests.test/")), []byte{1, 2, 3})
-		}, "value ends too early"},
+		}, "the value ends too early"},
 		"counter": {func(t *testing.T, s *Store) {
 			n := *s.committed.Load()
 			n.Class[scheduler.OK]++
@@ -184,23 +184,23 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		}, `counter "waiting in source 0" is 1, but there are 0`},
 		"second order": {func(t *testing.T, s *Store) {
 			put(t, s, record.OrderKey(record.KindOrder, 2, key("http://rests.test/")), order)
-		}, "http://rests.test/ order 2 is not what the URL's entry"},
+		}, "http://rests.test/ order 2 is not the one that the URL's entry"},
 		"order of another URL": {func(t *testing.T, s *Store) {
 			put(t, s, record.OrderKey(record.KindOrder, 3, key("http://replaced.test/")), order)
 		}, "http://rests.test/ order 3 is stored under another URL's key"},
 		"order below all cursors": {func(t *testing.T, s *Store) {
 			put(t, s, record.CursorKey("x"), record.EncodeSeq(1))
 			put(t, s, record.CursorKey("y"), record.EncodeSeq(2))
-		}, "http://timed.test/ order 1 still waits, but all targets are past it"},
+		}, "http://timed.test/ order 1 is still pending, but all targets are past it"},
 		"cursor above all orders": {func(t *testing.T, s *Store) {
 			put(t, s, record.CursorKey("x"), record.EncodeSeq(50))
 		}, `cursor of target "x" is 50`},
 		"dead letter of nobody": {func(t *testing.T, s *Store) {
 			put(t, s, record.DeadKey("z", key("http://rests.test/")), (&record.Dead{Order: record.Order{URL: "http://rests.test/"}, Seq: 1}).Encode())
-		}, `http://rests.test/ dead letter is of target "z"`},
+		}, `http://rests.test/ a dead letter belongs to the unknown target "z"`},
 		"dead letter of another URL": {func(t *testing.T, s *Store) {
 			put(t, s, record.DeadKey("x", key("http://replaced.test/")), (&record.Dead{Order: record.Order{URL: "http://rests.test/"}, Seq: 1}).Encode())
-		}, "http://rests.test/ dead letter is stored under another"},
+		}, "http://rests.test/ a dead letter is stored under another"},
 		"origin of another host": {func(t *testing.T, s *Store) {
 			put(t, s, record.OriginKey(host), []byte("http://other.test"))
 		}, "origin http://other.test"},
@@ -209,22 +209,22 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		}, "value has version 9"},
 		"state of a queue with a wrong count": {func(t *testing.T, s *Store) {
 			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 2, Floor: 32}.Append(nil))
-		}, "says that 2 URLs wait, but there are 1"},
+		}, "counts 2 pending URLs, but there are 1"},
 		"state of a queue with a floor too high": {func(t *testing.T, s *Store) {
 			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 1, Floor: 33}.Append(nil))
-		}, "says that none waits below 33, but number 32 does"},
+		}, "has no pending URL below 33, but number 32 is pending"},
 		"state of no queue": {func(t *testing.T, s *Store) {
 			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.User, Host: host}), record.Queue{Count: 1, Floor: 1}.Append(nil))
-		}, "has a state, but nothing waits there"},
+		}, "has a state, but no pending URL"},
 		"note of a removal that was not": {func(t *testing.T, s *Store) {
 			put(t, s, record.RemovalKey(9, key("http://rests.test/")), []byte{})
 		}, "note of removal 9 is above"},
 		"segment of nothing": {func(t *testing.T, s *Store) {
 			put(t, s, record.SegmentKey(5), record.Segment{Entries: 1, Live: 2, Size: 3}.Append(nil))
-		}, "segment 5 is said to have 1 bodies that are needed"},
+		}, "segment 5 has the counts 1 bodies in use"},
 		"segment with another count": {func(t *testing.T, s *Store) {
 			put(t, s, record.SegmentKey(1), record.Segment{Entries: 7, Live: 2, Size: 3}.Append(nil))
-		}, "segment 1 is said to have 7 bodies"},
+		}, "segment 1 has the counts 7 bodies"},
 		"body beyond its segment": {func(t *testing.T, s *Store) {
 			put(t, s, record.SegmentKey(1), record.Segment{Entries: 1, Live: 1}.Append(nil))
 		}, "which ends at 0"},
@@ -240,7 +240,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		}, `counter "documents of small hosts" is 4, but there are 5`},
 		"deletion without a word in the record": {func(t *testing.T, s *Store) {
 			rewrite(t, s, "http://deleted.test/", func(rec *scheduler.Record) { rec.LossPending = false })
-		}, `http://deleted.test/ loss 4 is pending, but the record of its URL says that none is`},
+		}, `http://deleted.test/ loss 4 is pending, but not according to the record of its URL`},
 		"deletion in a record alone": {func(t *testing.T, s *Store) {
 			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.LossPending = true })
 		}, "http://rests.test/ its record has a pending loss, but none is stored"},
@@ -256,10 +256,10 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		}, "it names an order in state 'y'"},
 		"documents of a host with a wrong count": {func(t *testing.T, s *Store) {
 			put(t, s, record.DocumentsKey(host), record.Documents{Count: 7}.Append(nil))
-		}, "is said to have 7 documents and to have lost 0, but there are 0 and 0"},
+		}, "has the counts 7 documents and 0 lost, but there are 0 and 0"},
 		"lost documents of a host": {func(t *testing.T, s *Store) {
 			rewrite(t, s, "http://waits.test/", func(rec *scheduler.Record) { rec.LostAt = time.Unix(1e9, 0) })
-		}, "has 0 documents and lost 1, but nothing is kept of them"},
+		}, "has 0 documents and lost 1, but no record of them"},
 		"body of a pending loss": {func(t *testing.T, s *Store) {
 			put(t, s, record.SegmentKey(1), record.Segment{Entries: 3, Live: 7, Size: 4}.Append(nil))
 		}, "http://replaced.test/ order 2 has its body up to byte 6 of segment 1, which ends at 4"},
@@ -301,7 +301,7 @@ func TestVerifyFingerprints(t *testing.T) {
 	closeStore(t, s)
 	for _, readOnly := range []bool{true, false} {
 		s = openStore(t, dir, Options{Durability: OS, ReadOnly: readOnly})
-		if faults := strings.Join(faultsOf(t, s), "\n"); !strings.Contains(faults, "2 of 17 fingerprints are of no URL that is known and not gone") {
+		if faults := strings.Join(faultsOf(t, s), "\n"); !strings.Contains(faults, "2 of 17 fingerprints belong to no known URL, or to one that is gone") {
 			t.Errorf("read-only %t: faults %q", readOnly, faults)
 		}
 		closeStore(t, s)

@@ -32,7 +32,7 @@ func newContents() contents {
 	}
 }
 
-// setHost has the sample only where it is not left open which documents are in it.
+// setHost sets a host's documents; it omits the sample if the contract leaves open which documents are in it.
 func (c *contents) setHost(k weburl.HostKey, h scheduler.HostState, d scheduler.HostDocuments) {
 	h.NextAt = h.NextAt.UTC()
 	if d.Count > scheduler.DocumentSample {
@@ -47,7 +47,7 @@ func (c *contents) setValue(name scheduler.ValueName, value []byte) {
 	}
 }
 
-// hosts are those of the model.
+// hosts returns the hosts of the model.
 func (m *model) hosts() (all []weburl.HostKey) {
 	for h := range 3 {
 		all = append(all, m.link(fmt.Sprintf("http://h%d.test/", h), 0).URL.HostKey())
@@ -55,7 +55,7 @@ func (m *model) hosts() (all []weburl.HostKey) {
 	return all
 }
 
-// read returns what the store under test holds.
+// read returns the contents of the store under test.
 func (m *model) read() contents {
 	m.Helper()
 	c := newContents()
@@ -111,7 +111,7 @@ func (m *model) readLosses(c *contents) {
 	}))
 }
 
-// read returns what the store under test must hold; hosts are those to be looked at.
+// read returns the contents that the store under test must have; hosts are the hosts to examine.
 func (r *reference) read(hosts []weburl.HostKey) contents {
 	c := newContents()
 	documents := map[weburl.HostKey]scheduler.HostDocuments{}

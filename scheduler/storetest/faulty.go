@@ -12,7 +12,7 @@ import (
 // ...); a nil hook does nothing. They are called concurrently and may block.
 type Faulty struct {
 	scheduler.Store
-	// Before runs before the call; its error is the call's, and nothing happens.
+	// Before runs before the call; if it returns an error, the call returns it and has no effect.
 	Before func(ctx context.Context, method string) error
 	// After runs after a call that changed something and succeeded; its error is returned although the change is stored.
 	After func(ctx context.Context, method string) error

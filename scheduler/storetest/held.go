@@ -7,8 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Held keeps completions back: it takes them as any store does, and applies them when it is
-// told to. Its mutex guards those that it has.
+// Held holds back completions: it accepts them like any store, and applies them on request. Its mutex guards the held
+// ones.
 type Held struct {
 	scheduler.Completer
 
@@ -24,7 +24,7 @@ type heldBack struct {
 	settled func(scheduler.Completed)
 }
 
-// Hold keeps back what is completed in s after the first ones.
+// Hold holds back the completions in s after the first ones.
 func Hold(s scheduler.Completer, after int) *Held { return &Held{Completer: s, free: after} }
 
 // Complete implements scheduler.Completer.
@@ -40,14 +40,14 @@ func (h *Held) Complete(ctx context.Context, c scheduler.Completion, settled fun
 	return nil
 }
 
-// Len is how many are held.
+// Len returns the number of held completions.
 func (h *Held) Len() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.held)
 }
 
-// Release has those that are held stored, in order, and lets all others pass from now on.
+// Release stores the held completions, in order, and passes on all later ones.
 func (h *Held) Release() {
 	for _, w := range h.take() {
 		if err := h.Completer.Complete(w.ctx, w.c, w.settled); err != nil {
@@ -56,7 +56,7 @@ func (h *Held) Release() {
 	}
 }
 
-// Fail settles those that are held with an error; nothing of them happens.
+// Fail settles the held completions with an error; they have no effect.
 func (h *Held) Fail(err error) {
 	for _, w := range h.take() {
 		w.settled(scheduler.Completed{Err: err})

@@ -25,7 +25,7 @@ func Links(n int, pattern string, fifo scheduler.Source) []scheduler.Link {
 	return all
 }
 
-// Keys are those of the links' URLs.
+// Keys returns the keys of the links' URLs.
 func Keys(links []scheduler.Link) []weburl.Key {
 	var all []weburl.Key
 	for _, l := range links {

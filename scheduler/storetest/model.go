@@ -60,7 +60,7 @@ type model struct {
 	stale []staleCompletion
 }
 
-// taken is a URL in its place in a queue. Queues of two hosts may have the same Seq.
+// taken is a URL with its place in a queue. Queues of two hosts may have the same Seq.
 type taken struct {
 	key weburl.Key
 	seq uint64
@@ -91,7 +91,7 @@ func (m *model) step() {
 	}
 }
 
-// both runs an operation on the two stores and compares what it gives.
+// both runs an operation on the two stores and compares the results.
 func (m *model) both(what string, op func(s changes) (any, error)) {
 	m.Helper()
 	got, err := op(m.Store)
@@ -157,8 +157,8 @@ func (m *model) completeOne() {
 	m.completeBoth("Complete", of)
 }
 
-// taken returns a waiting URL as the store under test gave it once: now, or, like a URL
-// that was in flight for a while, earlier, if it is still the same place.
+// taken returns a waiting URL as the store under test returned it: now, or earlier if its place is still the same, as
+// for a URL that was in flight.
 func (m *model) taken(ref scheduler.WaitingURL) scheduler.WaitingURL {
 	for _, w := range m.queue(placeOf(ref.Record)) {
 		at := taken{w.Key, w.Seq}
@@ -232,8 +232,7 @@ func (m *model) value() []byte {
 	return []byte{byte(m.rand.IntN(256))}
 }
 
-// completeStale repeats a completion that was made before. Its Seq has gone, so
-// nothing may happen.
+// completeStale repeats an earlier completion. Its Seq no longer exists, so it must have no effect.
 func (m *model) completeStale() {
 	if len(m.stale) > 0 {
 		m.completeBoth("stale Complete", m.stale[m.rand.IntN(len(m.stale))])
@@ -293,8 +292,8 @@ func (m *model) revise() {
 	})
 }
 
-// someKeys are those of URLs, known or not, and whether all are of one host: in which order a store asks about those of
-// several, and so numbers their orders, is left open.
+// someKeys returns keys of URLs, known or not, and whether all belong to one host: the contract leaves open in which
+// order a store asks about several hosts, and so numbers their orders.
 func (m *model) someKeys() (keys []weburl.Key, ordered bool) {
 	host := m.rand.IntN(3)
 	ordered = m.rand.IntN(2) == 0
@@ -308,7 +307,7 @@ func (m *model) someKeys() (keys []weburl.Key, ordered bool) {
 	return keys, ordered
 }
 
-// drawFor gives random numbers for a URL.
+// drawFor returns random numbers for a URL.
 func (m *model) drawFor(seed uint64, k weburl.Key) *rand.Rand {
 	c := k.Chance()
 	return rand.New(rand.NewPCG(seed, binary.BigEndian.Uint64(c[:])))

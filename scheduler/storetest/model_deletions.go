@@ -48,7 +48,7 @@ func normalDeletion(d scheduler.StoredDeletion) scheduler.StoredDeletion {
 	return d
 }
 
-// drawDocument draws what a record says of its document.
+// drawDocument draws the document fields of a record.
 func drawDocument(r *rand.Rand, rec *scheduler.Record) {
 	rec.Indexed, rec.LostAt = r.IntN(2) == 0, time.Time{}
 	if r.IntN(4) == 0 {
@@ -86,8 +86,8 @@ func order(r *rand.Rand, forget bool) *scheduler.Order {
 	return o
 }
 
-// populate gives one host nearly as many documents as one has that is in no pool, so that the other
-// operations have it enter and leave the pool.
+// populate gives one host nearly as many documents as a host outside the pool has, so that the other operations move it
+// in and out of the pool.
 func (m *model) populate() {
 	var links []scheduler.Link
 	for i := range scheduler.PoolBelow - 3 {

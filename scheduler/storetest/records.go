@@ -8,13 +8,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// placeOf is where a waiting record stands.
+// placeOf returns the place of a waiting record.
 func placeOf(r scheduler.Record) scheduler.Place {
 	return scheduler.Place{Source: r.Source, Host: r.Host}
 }
 
-// normal is r without what the contract leaves open: its Seq, the order of its
-// aliases, the zone of its times, and a time that has no meaning in its state.
+// normal returns r without properties that the contract leaves open: its Seq, the order of its aliases, the zone of its
+// times, and a time that has no meaning in its state.
 func normal(r scheduler.Record) scheduler.Record {
 	if r.State != scheduler.Timed {
 		r.NextAt = time.Time{}
@@ -36,7 +36,7 @@ func union(aliases []string, alias string) []string {
 	return append(slices.Clone(aliases), alias)
 }
 
-// selects reports whether the filter lets a record through.
+// selects reports whether the filter selects a record.
 func selects(f scheduler.Filter, r scheduler.Record) bool {
 	return (f.Host == nil || *f.Host == r.Host) &&
 		(f.Source == nil || *f.Source == r.Source) &&

@@ -21,8 +21,8 @@ type changes interface {
 	SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error
 }
 
-// reference is what a store must hold after the operations of the model test, in the simplest form. It knows neither
-// items nor what a store must refuse: the model has none.
+// reference contains what a store must contain after the operations of the model test, in the simplest form. It has
+// neither items nor refusals, because the model has none.
 type reference struct {
 	seq, orders uint64 // the last numbers of waiting URLs and of losses
 	records     map[weburl.Key]scheduler.Record
@@ -48,7 +48,7 @@ func withPlace(list []scheduler.Place, p scheduler.Place) []scheduler.Place {
 	return append(list, p)
 }
 
-// Add is that of scheduler.Store.
+// Add implements scheduler.Store.
 func (r *reference) Add(_ context.Context, links []scheduler.Link, requeue bool) (places []scheduler.Place, n int, _ error) {
 	for _, l := range links {
 		k := l.URL.Key()
@@ -68,7 +68,7 @@ func (r *reference) Add(_ context.Context, links []scheduler.Link, requeue bool)
 	return places, n, nil
 }
 
-// Complete is that of scheduler.Completer.
+// Complete implements scheduler.Completer.
 func (r *reference) Complete(_ context.Context, c scheduler.Completion, settled func(scheduler.Completed)) error {
 	places, err := r.complete(c)
 	settled(scheduler.Completed{Places: places, Err: err})
@@ -118,7 +118,7 @@ func (r *reference) forget(k weburl.Key) {
 	delete(r.lost, k)
 }
 
-// link stores what a page says of another URL.
+// link stores a page's link to another URL.
 func (r *reference) link(l scheduler.Link, levels uint16, places []scheduler.Place) []scheduler.Place {
 	k := l.URL.Key()
 	rec, known := r.records[k]
@@ -138,7 +138,7 @@ func (r *reference) link(l scheduler.Link, levels uint16, places []scheduler.Pla
 	return places
 }
 
-// add makes a new URL known.
+// add adds a new URL.
 func (r *reference) add(l scheduler.Link) scheduler.Place {
 	h := l.URL.HostKey()
 	if _, ok := r.hosts[h]; !ok {
@@ -152,7 +152,7 @@ func (r *reference) add(l scheduler.Link) scheduler.Place {
 	})
 }
 
-// put stores a record, which is the last of its queue if it waits.
+// put stores a record, at the end of its queue if it waits.
 func (r *reference) put(k weburl.Key, rec scheduler.Record) scheduler.Place {
 	rec.Seq = 0
 	if rec.State != scheduler.Timed {
@@ -166,7 +166,7 @@ func (r *reference) put(k weburl.Key, rec scheduler.Record) scheduler.Place {
 	return placeOf(rec)
 }
 
-// inState returns the URLs in a state: those that wait in the order in which they came to wait, others as they are due.
+// inState returns the URLs in a state: waiting ones in order of arrival, others by due time.
 func (r *reference) inState(s scheduler.State) (list []scheduler.WaitingURL) {
 	for k, rec := range r.records {
 		if rec.State == s {
@@ -179,7 +179,7 @@ func (r *reference) inState(s scheduler.State) (list []scheduler.WaitingURL) {
 	return list
 }
 
-// Due is that of scheduler.Store.
+// Due implements scheduler.Store.
 func (r *reference) Due(_ context.Context, now time.Time, refresh scheduler.Source, n int) (places []scheduler.Place, next time.Time, _ error) {
 	for i, w := range r.inState(scheduler.Timed) {
 		if i == n || w.Record.NextAt.After(now) {
@@ -191,7 +191,7 @@ func (r *reference) Due(_ context.Context, now time.Time, refresh scheduler.Sour
 	return places, time.Time{}, nil
 }
 
-// Forget is that of scheduler.Store.
+// Forget implements scheduler.Store.
 func (r *reference) Forget(_ context.Context, k weburl.Key, o *scheduler.Order) error {
 	old, known := r.records[k]
 	if !known {
@@ -202,7 +202,7 @@ func (r *reference) Forget(_ context.Context, k weburl.Key, o *scheduler.Order) 
 	return nil
 }
 
-// SetValue is that of scheduler.Store.
+// SetValue implements scheduler.Store.
 func (r *reference) SetValue(_ context.Context, name scheduler.ValueName, value []byte) error {
 	r.setValue(name, value)
 	return nil

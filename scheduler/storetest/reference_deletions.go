@@ -8,8 +8,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// send changes the outbox and the loss of a URL, and returns whether a loss is pending then; has says whether one was
-// before.
+// send changes the outbox and the loss of a URL, and returns whether a loss is then pending; has reports whether one
+// was before.
 func (r *reference) send(k weburl.Key, old scheduler.Record, has, cancel bool, o *scheduler.Order) bool {
 	if cancel {
 		delete(r.lost, k)
@@ -41,7 +41,7 @@ func (r *reference) send(k weburl.Key, old scheduler.Record, has, cancel bool, o
 	return true
 }
 
-// move does with a loss what ReviseDeletions was told.
+// move applies a DeletionMove to a loss.
 func (r *reference) move(k weburl.Key, old scheduler.Record, m scheduler.DeletionMove) bool {
 	n := r.lost[k]
 	switch m {
@@ -58,7 +58,7 @@ func (r *reference) move(k weburl.Key, old scheduler.Record, m scheduler.Deletio
 	return true
 }
 
-// Revise is that of scheduler.Store.
+// Revise implements scheduler.Store.
 func (r *reference) Revise(_ context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
 	return r.revise(keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Revision {
 		if rec.State == scheduler.Waiting {
@@ -72,7 +72,7 @@ func (r *reference) Revise(_ context.Context, keys []weburl.Key, fn func(weburl.
 	})
 }
 
-// ReviseDeletions is that of scheduler.Store.
+// ReviseDeletions implements scheduler.Store.
 func (r *reference) ReviseDeletions(_ context.Context, keys []weburl.Key, fn func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
 	return r.revise(keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Revision {
 		n, pends := r.lost[k]

@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Store is what the suites test: a scheduler.Store that can be closed.
+// Store is the store under test: a scheduler.Store that can be closed.
 type Store interface {
 	scheduler.Store
 	io.Closer
@@ -131,7 +131,7 @@ func Run(t *testing.T, open Opener) {
 	}
 }
 
-// fixture is one subtest's store with what makes tests short.
+// fixture is one subtest's store with helpers.
 type fixture struct {
 	*testing.T
 	Store
@@ -172,7 +172,7 @@ func (f *fixture) link(raw string, fifo scheduler.Source) scheduler.Link {
 	return scheduler.Link{URL: u, Fifo: fifo, Depth: 3, Referrer: "http://from.test/"}
 }
 
-// put adds a URL and gives it as it stands in its queue.
+// put adds a URL and returns it with its place in its queue.
 func (f *fixture) put(raw string, fifo scheduler.Source) (scheduler.Link, scheduler.WaitingURL) {
 	f.Helper()
 	l := f.link(raw, fifo)
@@ -189,14 +189,14 @@ func (f *fixture) waiting(l scheduler.Link) scheduler.WaitingURL {
 	f.Helper()
 	r := f.lookup(l)
 	if r.State != scheduler.Waiting {
-		f.Fatalf("%s is in state %d, want it waiting", l.URL, r.State)
+		f.Fatalf("%s is in state %d, want waiting", l.URL, r.State)
 	}
 	for _, w := range f.queue(placeOf(r)) {
 		if w.Key == l.URL.Key() {
 			return w
 		}
 	}
-	f.Fatalf("%s waits but does not stand in its queue", l.URL)
+	f.Fatalf("%s waits but is not in its queue", l.URL)
 	return scheduler.WaitingURL{}
 }
 
@@ -221,7 +221,7 @@ func (f *fixture) counts() scheduler.Counts {
 	return c
 }
 
-// completion of a waiting URL that leaves its record as it is, at rest.
+// completion returns a completion of a waiting URL that leaves its record unchanged, at rest.
 func completion(w scheduler.WaitingURL) scheduler.Completion {
 	next := w.Record
 	next.State, next.Class, next.Status, next.Settled = scheduler.AtRest, scheduler.OK, 200, true
@@ -261,8 +261,8 @@ func (f *fixture) checkCounts() {
 	f.equal("Counts against a full recount", got, want)
 }
 
-// equal compares what the contract defines: neither the order of aliases and
-// places, nor zero entries of a map, nor a time that means nothing.
+// equal compares everything that the contract defines. It ignores the order of aliases and places, zero entries of a
+// map, and times without meaning.
 func (f *fixture) equal(what string, got, want any) {
 	f.Helper()
 	if d := difference(got, want); d != "" {
@@ -281,7 +281,7 @@ func difference(got, want any) string {
 		}))
 }
 
-// definedRecord is a Record without what has no meaning in its state.
+// definedRecord returns a Record without the fields that have no meaning in its state.
 type definedRecord scheduler.Record
 
 // keysOf lists a queue's keys in order.

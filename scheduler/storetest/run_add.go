@@ -80,7 +80,7 @@ func requeueTimed(f *fixture) {
 		f.Errorf("Due = %v, %v: the URL is still timed", places, next)
 	}
 	if r := f.lookup(l); r.Class != scheduler.OK || r.Status != 200 || !r.Settled {
-		f.Errorf("the record did not keep what was known: %+v", r)
+		f.Errorf("the record lost known values: %+v", r)
 	}
 }
 
@@ -98,7 +98,7 @@ func requeueRefresh(f *fixture) {
 	p := placeOf(f.waiting(l).Record)
 	f.requeue(l, scheduler.User)
 	if q := f.queue(p); len(q) != 0 {
-		f.Errorf("the URL still stands in the refresh source: %v", q)
+		f.Errorf("the URL is still in the refresh source: %v", q)
 	}
 }
 
@@ -123,12 +123,12 @@ func requeueRoot(f *fixture) {
 	f.requeue(l, scheduler.User)
 	f.complete(completion(f.waiting(l)))
 	if !f.lookup(l).Root {
-		f.Error("the URL is no root")
+		f.Error("the URL is not a root")
 	}
 	l.Root = false
 	f.requeue(l, scheduler.User)
 	if !f.lookup(l).Root {
-		f.Error("the URL is no root any more")
+		f.Error("the URL is no longer a root")
 	}
 }
 

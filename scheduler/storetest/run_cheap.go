@@ -44,7 +44,7 @@ func placesCount(f *fixture) {
 	f.equal("after reopening", f.counted(), want)
 }
 
-// withOld is a completion that carries what Queue gave.
+// withOld returns a completion with the record that Queue returned.
 func withOld(w scheduler.WaitingURL) scheduler.Completion {
 	c := completion(w)
 	c.Old, c.AsOf = &w.Record, w.AsOf
@@ -116,7 +116,7 @@ func oldStale(f *fixture) {
 	f.complete(c)
 	r := f.lookup(l)
 	if r.Depth != 1 || !slices.Contains(r.Aliases, "http://a.test/alias") || !slices.Contains(r.Aliases, "http://c.test/") {
-		f.Errorf("depth %d, aliases %q: what was said while the URL was in flight is lost", r.Depth, r.Aliases)
+		f.Errorf("depth %d, aliases %q: the links found while the URL was in flight are lost", r.Depth, r.Aliases)
 	}
 	// What was said before the URL was read is in Old.
 	_, _, err := f.Add(f.ctx, []scheduler.Link{l}, true)
@@ -125,7 +125,7 @@ func oldStale(f *fixture) {
 	c.Next.Depth, c.Next.Aliases = 9, nil
 	f.complete(c)
 	if r := f.lookup(l); r.Depth != 1 || len(r.Aliases) != 2 {
-		f.Errorf("depth %d, aliases %q: what was known before is lost", r.Depth, r.Aliases)
+		f.Errorf("depth %d, aliases %q: the earlier values are lost", r.Depth, r.Aliases)
 	}
 }
 
@@ -174,7 +174,7 @@ func depthsNotAsked(f *fixture) {
 	c.Links = []scheduler.Link{said}
 	f.complete(c)
 	if d := f.lookup(l).Depth; d != l.Depth {
-		f.Errorf("depth is %d, want %d: nobody asked for shorter ones", d, l.Depth)
+		f.Errorf("depth is %d, want %d: no call asked for shorter ones", d, l.Depth)
 	}
 }
 

@@ -38,7 +38,7 @@ func completeWaiting(f *fixture) {
 	c.Next.State = scheduler.Waiting
 	f.equal("places", f.complete(c), []scheduler.Place{placeOf(w.Record)})
 	if got := f.waiting(l); got.Seq <= second.Seq {
-		f.Errorf("Seq = %d, want it behind %d", got.Seq, second.Seq)
+		f.Errorf("Seq = %d, want above %d", got.Seq, second.Seq)
 	}
 	c = completion(f.waiting(l))
 	c.Next.State, c.Next.Source = scheduler.Waiting, scheduler.Follow
@@ -49,7 +49,7 @@ func completeWaiting(f *fixture) {
 	f.equal("old queue", len(f.queue(c.Taken)), 1)
 }
 
-// refused expects that c changes nothing.
+// refused checks that c changes nothing.
 func (f *fixture) refused(c scheduler.Completion) {
 	f.Helper()
 	before := f.counts()
@@ -176,7 +176,7 @@ func linksInFlight(f *fixture) {
 	f.equal("record", f.lookup(l), want)
 }
 
-// linksNotJudged change nothing, even if their URL is unknown or gone by now.
+// linksNotJudged checks that these links change nothing, even if their URL is unknown or gone.
 func linksNotJudged(f *fixture) {
 	var links []scheduler.Link
 	for _, l := range []scheduler.Link{f.gone("http://b.test/gone"), f.link("http://b.test/unknown", scheduler.Index)} {
@@ -191,8 +191,7 @@ func linksNotJudged(f *fixture) {
 	}
 }
 
-// linksShutOutInFlight: a URL that was shut out at its depth while a page told of a shorter one
-// waits again.
+// linksShutOutInFlight: a URL that was excluded at its depth, while a page reported a shorter one, waits again.
 func linksShutOutInFlight(f *fixture) {
 	for i, depth := range []uint16{1, 3} { // of the link, whose record says 3
 		l, inFlight := f.put(fmt.Sprint("http://b.test/", i), scheduler.Index)
@@ -247,7 +246,7 @@ func linkToSelf(f *fixture) {
 	f.equal("queue", len(f.queue(c.Taken)), 0)
 }
 
-// linksMany is more than fits into one transaction of Badger with the smallest memtables.
+// linksMany exceeds one transaction of Badger with the smallest memtables.
 func linksMany(f *fixture) {
 	const n = 8_000
 	_, page := f.put("http://a.test/sitemap.xml", scheduler.Index)
@@ -351,12 +350,12 @@ func cancelDeletion(f *fixture) {
 	for _, o := range []*scheduler.Order{replacing(0), leaving(0), leaving(3)} {
 		again(o, false)
 		again(nil, false)
-		f.equal("loss pending after a page that says nothing of it", f.lookup(l).LossPending, true)
+		f.equal("loss pending after a page that does not mention it", f.lookup(l).LossPending, true)
 		again(nil, true)
 		f.equal("outbox after cancelling", f.counts().Outbox, scheduler.OutboxCounts{})
 		f.equal("loss pending after cancelling", f.lookup(l).LossPending, false)
 	}
 	again(&scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}, false)
 	again(nil, true)
-	f.equal("outbox after cancelling what is not pending", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
+	f.equal("outbox after cancelling a loss that is not pending", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/sketch"
 )
 
-// lossSeen is when losses were seen first.
+// lossSeen is the time when losses were seen first.
 func lossSeen() time.Time { return time.Unix(1e9, 0).UTC() }
 
 // confirmDay is the time between two visits that count.
@@ -73,7 +73,7 @@ func (f *fixture) deletionOf(l scheduler.Link) scheduler.StoredDeletion {
 		f.Fatalf("deletions of %s: %+v, want one", l.URL, list)
 	}
 	if !f.lookup(l).LossPending {
-		f.Errorf("the record of %s does not say that a loss is pending", l.URL)
+		f.Errorf("the record of %s has no pending loss", l.URL)
 	}
 	return list[0]
 }

@@ -80,7 +80,7 @@ func deletionFilter(f *fixture) {
 		f.equal(fmt.Sprintf("%+v", part.filter), got, keysOfLinks(part.want...))
 	}
 	if err := f.PendingDeletions(f.ctx, scheduler.DeletionFilter{URLs: []string{":"}}, nil); err == nil {
-		f.Error("no error for what is no URL")
+		f.Error("no error for an invalid URL")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// move is what reviseDeletions does with all of them.
+// move describes what reviseDeletions does with all of them.
 func move(m scheduler.DeletionMove) func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision {
 	return func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
 		if m == scheduler.SendDeletion {
@@ -144,7 +144,7 @@ func deletionsMany(f *fixture) {
 	var last uint64
 	for _, d := range f.deletions(scheduler.DeletionFilter{}) {
 		if d.Seq <= last {
-			f.Fatalf("number %d comes behind %d", d.Seq, last)
+			f.Fatalf("number %d follows %d", d.Seq, last)
 		}
 		last = d.Seq
 	}

@@ -32,7 +32,7 @@ func queueOrder(f *fixture) {
 		f.equal("batch", keysOf(q), keysOfLinks(links[i:min(i+3, 10)]...))
 		for _, w := range q {
 			if w.Seq <= after || w.Record.Seq != w.Seq {
-				f.Errorf("Seq = %d and %d in the record, want the same and above %d", w.Seq, w.Record.Seq, after)
+				f.Errorf("Seq = %d and %d in the record, want equal and above %d", w.Seq, w.Record.Seq, after)
 			}
 			after = w.Seq
 		}
@@ -166,7 +166,7 @@ func hostState(f *fixture) {
 	h, err := f.Host(f.ctx, l.URL.HostKey())
 	f.must(err)
 	if !h.NextAt.IsZero() || h.Backoff != 0 || h.Errors != 0 {
-		f.Errorf("Host = %+v before anything is known of it", h)
+		f.Errorf("Host = %+v before its first outcome", h)
 	}
 	h, err = f.Host(f.ctx, weburl.HostKey{1})
 	f.must(err)
@@ -299,7 +299,7 @@ func inspectFilters(f *fixture) {
 		}
 		f.must(f.Inspect(f.ctx, filter, func(k weburl.Key, r scheduler.Record) error {
 			if u, err := weburl.Parse(r.URL); err != nil || u.Key() != k {
-				f.Errorf("key %v stands with %q", k, r.URL)
+				f.Errorf("key %v belongs to %q", k, r.URL)
 			}
 			if _, twice := got[r.URL]; twice {
 				f.Errorf("%s twice", r.URL)
@@ -322,7 +322,7 @@ func inspectFrom(f *fixture) {
 		next := from
 		f.must(f.Inspect(f.ctx, scheduler.Filter{From: keys[from]}, func(k weburl.Key, _ scheduler.Record) error {
 			if next == len(keys) || k != keys[next] {
-				f.Fatalf("from key %d: key %s came in place %d", from, k, next)
+				f.Fatalf("from key %d: key %s came at position %d", from, k, next)
 			}
 			next++
 			return nil
@@ -404,7 +404,7 @@ func reopened(f *fixture) {
 		f.Errorf("Seq = %d, want %d as before", got, lastWaiting.Seq)
 	}
 	if _, fresh := f.put("http://a.test/fresh", scheduler.Index); fresh.Seq <= lastWaiting.Seq {
-		f.Errorf("a new URL has Seq %d, want it behind %d", fresh.Seq, lastWaiting.Seq)
+		f.Errorf("a new URL has Seq %d, want above %d", fresh.Seq, lastWaiting.Seq)
 	}
 	_, _, err := f.Due(f.ctx, t0, scheduler.Refresh, 10)
 	f.must(err)

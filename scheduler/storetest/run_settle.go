@@ -59,7 +59,7 @@ func settleOrder(f *fixture) {
 	all.Wait()
 	for i := 1; i < len(settled); i++ {
 		if settled[i-1].Seq >= settled[i].Seq {
-			f.Fatalf("the one under number %d was settled before that under %d", settled[i-1].Seq, settled[i].Seq)
+			f.Fatalf("number %d was settled before number %d", settled[i-1].Seq, settled[i].Seq)
 		}
 	}
 	if len(settled) != pages {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// scripts are what makes a shell ask the program, by WriteOffers, what may stand at the cursor.
+// scripts contains the shell scripts that request completions from the program (WriteOffers).
 //
 //go:embed completion
 var scripts embed.FS
@@ -30,9 +30,9 @@ func Quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 // offer is a possible word, and its description.
 type offer struct{ word, does string }
 
-// WriteOffers writes the completions of the last of words, the words after the program's name: a word a line, then a
-// tab and its description. values returns those of a flag that depend on the crawl, such as those of --host. It writes
-// nothing for any other value, or a file.
+// WriteOffers writes the completions of the last of words, the words after the program's name: one word per line, then
+// a tab and its description. values returns those of a flag that depend on the crawl, such as those of --host. It
+// writes nothing for any other value, or a file.
 func WriteOffers(w io.Writer, commands []Command, words []string, values func(flag string) []string) error {
 	b := bufio.NewWriter(w)
 	before, last := words, ""

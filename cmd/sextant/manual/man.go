@@ -51,7 +51,7 @@ func names(flags []Flag) string {
 	return strings.Join(all, ", ")
 }
 
-// sentence makes a usage line a sentence.
+// sentence turns a usage line into a sentence.
 func sentence(s string) string {
 	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
 		s = strings.ToUpper(s[:1]) + s[1:]
@@ -66,8 +66,8 @@ func roffTerm(s string) string {
 	).Replace(s)
 }
 
-// roffText returns running text for roff: in short lines, with a new one for each sentence, since roff sets the space
-// after it, and escaped.
+// roffText returns text escaped for roff, in short lines. Each sentence begins a new line, because roff sets the space
+// between sentences.
 func roffText(words string) string {
 	var b strings.Builder
 	words = strings.ReplaceAll(roffTerm(words), `\(dq`, `"`)

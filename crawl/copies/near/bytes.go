@@ -36,7 +36,7 @@ var folded = func() (f [256]uint8) {
 	return f
 }()
 
-// wideAt hashes the character at the start of text, which is a word by itself, and returns its length.
+// wideAt hashes the character at the start of text, which counts as a word, and returns its length.
 func wideAt(text string) (hash uint64, length int) {
 	if len(text) < 3 || text[1]&text[2]&0xc0 != 0x80 || (text[1]|text[2])&0x40 != 0 { // one that was cut
 		return mix(uint64(text[0]), 1), 1
@@ -55,7 +55,7 @@ func inRange(x, from, to uint64) uint64 {
 	return (x + (0x80-from)*ones) &^ (x + (0x7f-to)*ones)
 }
 
-// gather makes eight bits of the highest bits of eight bytes, whose other bits are zero.
+// gather combines the highest bits of eight bytes, whose other bits are zero, into eight bits.
 func gather(x uint64) uint64 { return x >> 7 * 0x0102040810204080 >> 56 }
 
 // foldCase converts the letters among eight bytes of a word to lower case. The only other ASCII characters there are
@@ -77,8 +77,7 @@ func partHash(first, second uint64) uint64 {
 	return h ^ h>>32
 }
 
-// fold makes one number of the product of two. It is not as good as mix, and enough where
-// both are hashes.
+// fold folds the product of two numbers into one. It mixes less well than mix, but well enough if both are hashes.
 func fold(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a^prime, b^0xd1b54a32d192ed03)
 	return hi ^ lo

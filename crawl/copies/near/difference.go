@@ -5,23 +5,23 @@ import (
 	"math/bits"
 )
 
-// difference is how two texts differ. Numbers of pairs are estimates.
+// difference describes how two texts differ. Numbers of pairs are estimates.
 type difference struct {
-	own       float64 // pairs beyond the frame of the one that has fewer
+	own       float64 // pairs outside the frame in the text that has fewer
 	counted   bool    // own was counted without a frame
 	onlyFrame bool    // no pairs differ
-	// pairs are those that only one text has: less of the one, more of the other.
+	// pairs counts the pairs that only one text has: less those of one text, more those of the other.
 	pairs, less, more float64
 	grams             float64
-	beyond            float64 // of pairs, those beyond the frame
+	beyond            float64 // of pairs, those outside the frame
 	frame             float64 // pairs of the frame
 	// At shares of the positions of the frame, and of the others, the sketches differ.
 	inFrame, elsewhere float64
-	// numbers are bits of numbers that differ, ownNumbers those beyond the frame.
+	// numbers counts the bits of numbers that differ, ownNumbers those outside the frame.
 	numbers, ownNumbers int
 }
 
-// minClean is at how many positions without frame own text is counted.
+// minClean is the minimum number of positions without frame at which own text is counted.
 const minClean = 16
 
 func differ(a, b *Signature, frameA, frameB *frame) (d difference) {
@@ -48,9 +48,9 @@ func differ(a, b *Signature, frameA, frameB *frame) (d difference) {
 	return d
 }
 
-// ownPairs estimates how many pairs a text has beyond the frame. The number of bits set at clean positions gives a
-// rough estimate, independent of the frame; if it agrees with all pairs minus the frame, or with all pairs, that number
-// is more exact.
+// ownPairs estimates the number of pairs that a text has outside the frame. The number of bits set at clean positions
+// gives a rough estimate, independent of the frame; if it agrees with all pairs minus the frame, or with all pairs,
+// that number is more exact.
 func ownPairs(set, clean int, pairs uint32, frame int) float64 {
 	rest := float64(pairs) - float64(frame)
 	if clean < minClean {
@@ -80,7 +80,7 @@ const (
 	// changes two. Texts of longText pairs may have twice as many.
 	fewNumbers = 6
 	longText   = 200
-	// oneWord is how many pairs change when a word is replaced.
+	// oneWord is the number of pairs that change when a word is replaced.
 	oneWord = 4
 	// An inserted sentence has five to eighty words, and is at most a quarter of the text; joint is more than the one pair
 	// broken by it.
@@ -91,9 +91,8 @@ const (
 	minExchanged, maxExchanged = 5.8, 0.12
 	// With this many own pairs or more, a word may differ besides numbers or a sentence.
 	minMonth, minExchange = 65, 85
-	// Of a print version a third of the frame, which is not small, is missing at least, and
-	// a fifth of the places that are of the frame; of the text beside it as much may be
-	// missing, too: it is not counted well.
+	// A print version lacks at least a third of a frame of some size, and a fifth of the frame's places. As much of the
+	// other text may seem to be missing, because the count is inexact.
 	minFrame, missingFrame, missingPlaces, missingText = 30, 0.3, 0.2, 0.33
 )
 

@@ -1,8 +1,5 @@
-// Package near tells pages that are nearly the same from pages that only look alike,
-// because they have a frame in common, or a form.
-//
-// A Signature of 125 bytes is kept of each text. A Frame is learnt from some pages of a
-// host, and says what all its pages share. With both Judge says whether one page is a copy
-// of another, without their texts. A Table in memory finds the pages that are worth a
-// look: those of the same text, and those of the same title.
+// Package near distinguishes pages that are nearly identical from pages that only look alike because they share a frame
+// or a form. Each text has a Signature of 125 bytes. A Frame, learnt from some pages of a host, describes the parts
+// that all its pages share. From both, Judge decides whether one page is a copy of another, without their texts. A
+// Table in memory finds candidates: pages with the same text or the same title.
 package near

@@ -16,9 +16,9 @@ const (
 	maxLevel   = 4
 )
 
-// Frame is what the pages of a host have in common: menus, headers and footers, and the name of the site in titles. It
-// is learnt from the documents with the lowest keys, so the order of arrival does not matter. A Frame is immutable; nil
-// means unknown.
+// Frame describes the common parts of the pages of a host: menus, headers and footers, and the name of the site in
+// titles. It is learnt from the documents with the lowest keys, so the order of arrival does not matter. A Frame is
+// immutable; nil means unknown.
 type Frame struct {
 	sampled []sampled // by key
 	ready   bool      // enough of them have different texts
@@ -32,9 +32,9 @@ type frame struct {
 	// places for each position of a sketch.
 	level   int
 	pairs   places              // at that level, of the frame
-	size    int                 // about how many pairs the frame has
+	size    int                 // approximate number of pairs in the frame
 	known   [sketchWords]uint64 // positions of sketches at which the frame is known
-	clean   [sketchWords]uint64 // those of them that are not of the frame
+	clean   [sketchWords]uint64 // those of them outside the frame
 	numbers numberSet           // bits of numbers that are of the frame
 	title   []token             // of the frame: in half of the titles, and without digits
 	// Most titles begin and end with these tokens.
@@ -59,7 +59,7 @@ func (f *Frame) Ready() bool { return f != nil && f.ready }
 // Full reports whether the frame has its maximum number of documents.
 func (f *Frame) Full() bool { return f != nil && len(f.sampled) == maxSampled }
 
-// known learns the frame when it is first asked for.
+// known learns the frame when it is first needed.
 func (f *Frame) known() *frame {
 	f.learn.Do(func() { f.frame = learn(f.different()) })
 	return &f.frame

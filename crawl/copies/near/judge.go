@@ -1,10 +1,10 @@
 package near
 
-// MinOwn is how many different pairs of words, roughly the number of words, a page must have beyond its host's frame to
-// be a near-duplicate.
+// MinOwn is the number of different pairs of words, roughly the number of words, that a page must have outside its
+// host's frame to be a near-duplicate.
 const MinOwn = 50
 
-// Verdict is whether one of two pages is a copy of the other.
+// Verdict is the decision whether one of two pages is a copy of the other.
 type Verdict struct {
 	Copy bool
 	// Overlap estimates the share of own text in common, from 0 to 1.
@@ -32,8 +32,8 @@ const (
 )
 
 // Judge reports whether one of two pages is a copy of the other, by their signatures and the frames of their hosts. In
-// doubt it returns false: that costs a copy in the index, and a wrong yes costs a document. Judge is symmetric. If too
-// little is known of one host, it uses the other's frame, since the host may be a mirror.
+// doubt it returns false: a false negative costs a copy in the index, a false positive a document. Judge is symmetric.
+// If too little is known of one host, it uses the other's frame, since the host may be a mirror.
 func Judge(a, b *Signature, frameA, frameB *Frame) Verdict {
 	switch {
 	case a.IsZero() || b.IsZero():

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// places are where a sampled document has pairs, at the level of a frame.
+// places are the positions at which a sampled document has pairs, at the level of a frame.
 type places [sketchWords]uint64
 
 func (p *places) count() (n int) {
@@ -164,15 +164,14 @@ func (f *frame) learnAffixes(all []*sampled) {
 	}
 }
 
-// framedShare estimates which share of all places is of the frame. If two documents
-// have nothing but the frame in common, which has the share g, and f and h are their
-// shares of places with pairs, then the places where both have some are, but for g, as
-// many as chance would bring:
+// framedShare estimates the share of all places that belong to the frame. If two documents have nothing but the frame
+// in common, which has the share g, and f and h are their shares of places with pairs, then the places where both have
+// some are, but for g, as many as chance would bring:
 //
 //	(both-g)/(1-g) = (f-g)/(1-g) * (h-g)/(1-g)
 //
-// Of what all pairs of documents say it takes what is above that of two thirds: a frame
-// that some documents lack is seen only where both have it.
+// Of the estimates from all pairs of documents it takes one that exceeds two thirds of them: a frame that some
+// documents lack shows only in pairs that both have it.
 func framedShare(all []places) float64 {
 	// Shares are counted in steps rather than sorted.
 	const steps = 200

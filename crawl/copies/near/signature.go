@@ -18,18 +18,16 @@ const (
 	numeralBits = 96
 )
 
-// Signature stands for a text: it is enough to tell later of two texts, without
-// either, in how many words they differ, in how many places, and how much of that is
-// numbers. It knows nothing of frames: what belongs to the frame is left out when two
-// are compared, by the frame that is known then. The zero Signature is that of a text
-// that is too short for one.
+// Signature summarizes a text. Two signatures suffice to estimate, without the texts, in how many words and places they
+// differ, and how many of these are numbers. It does not depend on frames: a comparison excludes the frame as known at
+// that time. The zero Signature belongs to a text that is too short.
 //
-// Sketches are of sets: each member changes one bit. So what two texts share falls out
-// of the difference of their sketches, however much it is, and a few members that they
-// do not share are counted well (Mitzenmacher, Pagh, Pham 2014, odd sketches).
+// Sketches are of sets: each member changes one bit. So the parts that two texts share cancel out in the difference of
+// their sketches, however large they are, and a few different members are counted accurately (Mitzenmacher, Pagh, Pham
+// 2014, odd sketches).
 type Signature struct {
 	text    uint64              // hash of all words in order
-	pairs   uint32              // how many different ones
+	pairs   uint32              // number of different ones
 	sketch  [sketchWords]uint64 // sketch of the pairs of words
 	grams   [gramSets]uint64    // of grams
 	numbers numberSet           // sketch of the numbers, with the words before them
@@ -50,9 +48,9 @@ func (s *Signature) Place(source string) Place {
 	return Place{Body: body, Title: titlePlace(&s.title, hashText(0, source))}
 }
 
-// SameTitle is false if two pages that a Table has under one title have different ones: of
-// 20,000 articles whose titles differ in a number, every second has its token in common with
-// another. a and b are the Body of each, both with a title.
+// SameTitle reports whether two pages under one title of a Table really have the same title: of 20,000 articles whose
+// titles differ only in a number, every second one shares its token with another. a and b are the Body of each, both
+// with a title.
 func SameTitle(a, b uint32) bool { return (a^b)>>24 == 0 }
 
 // PlaceOf returns the place of a page without a signature, by a hash of its whole content. It has no title.
@@ -135,7 +133,7 @@ type numberSet [numeralBits / 32]uint32
 
 func (n *numberSet) toggle(i uint64) { n[i/32] ^= 1 << (i % 32) }
 
-// differ counts the bits that differ, except for those of some masks.
+// differ counts the bits that differ, except those in the masks.
 func (n *numberSet) differ(o *numberSet, but ...*numberSet) (count int) {
 	for i := range n {
 		x := n[i] ^ o[i]

@@ -12,8 +12,8 @@ import (
 // binShift leaves the bits of a hash that choose a bin.
 const binShift = 64 - 6
 
-// sketched is how much of a text is read, in bytes: that in its middle, which is where a page has its own text. All
-// of a page of 15 KiB would cost 5 % of what the page costs altogether.
+// sketched is the number of bytes that are read from the middle of a text, where a page has its own text. Reading a
+// page of 15 KiB completely would take 5 % of the page's total cost.
 const sketched = 4 << 10
 
 // middle returns the part of a text that is sketched, from one word to another.
@@ -31,8 +31,8 @@ func middle(text string) string {
 	return text
 }
 
-// SketchOf makes the sketch of a document from the pairs of consecutive words in the middle of its text, numbers
-// included. The first word also makes a pair with the beginning, so a text of one word has a pair.
+// SketchOf returns the sketch of a document, made from the pairs of consecutive words in the middle of its text,
+// numbers included. The first word also makes a pair with the beginning, so a text of one word has a pair.
 //
 // Stored sketches are compared with those of later versions of the program, so a document must always have the same
 // sketch.
@@ -61,7 +61,7 @@ func SketchOf(title, text string) sketch.Sketch {
 	return s
 }
 
-// sketchTitle hashes the words of a title that contain neither a digit nor a slash, without their case. It is 0 if
+// sketchTitle hashes the words of a title that contain neither a digit nor a slash, ignoring case. It returns 0 if
 // there are none.
 func sketchTitle(title string) uint32 {
 	var hash uint64

@@ -5,24 +5,23 @@ import "slices"
 // Key identifies a page.
 type Key = [16]byte
 
-// Place holds the hashes under which a page is found in a Table.
+// Place contains the hashes under which a Table stores a page.
 type Place struct {
 	Body, Title uint32
 }
 
-// MaxTitled is how many pages with different texts may share a title. If more do, none is a near-duplicate by that
-// title.
+// MaxTitled is the maximum number of pages with different texts that share a title. If there are more, that title does
+// not identify near-duplicates.
 const MaxTitled = 8
 
-// Table finds pages by their text and by their title, both hashed. Of each it has two
-// hash tables of chains. Buckets are split one at a time as entries come (linear
-// hashing, Litwin 1980), and memory is taken in pieces: there is no pause in which all of
-// it is moved. An entry takes 32 bytes and its share of the buckets about 6. A Table is
+// Table finds pages by their text and by their title, both hashed. It has two hash tables with chains. Buckets are
+// split one at a time as entries are added (linear hashing, Litwin 1980), and memory is allocated in pieces, so there
+// is no pause for moving all entries. An entry takes 32 bytes, plus about 6 for its share of the buckets. A Table is
 // for one goroutine at a time.
 type Table struct {
 	entries [][]entry // pieces of pieceLen; numbers begin at 1
 	used    uint32    // of entries
-	free    uint32    // the first of those that were removed, by next[byText]
+	free    uint32    // first of the removed entries, linked by next[byText]
 	n       int
 	chains  [2]buckets
 }
@@ -57,7 +56,7 @@ type buckets struct {
 	split uint32 // the next bucket to split
 }
 
-// New makes an empty table.
+// New returns an empty table.
 func New() *Table {
 	x := &Table{}
 	for t := range x.chains {
@@ -90,9 +89,8 @@ func (b *buckets) head(hash uint32) *uint32 {
 
 func (b *buckets) len() int { return 1<<b.bits + int(b.split) }
 
-// Add takes a page in. If there are too many texts with its title it is found by its text
-// only; so is one whose Title is 0. The caller sees to it that there are not too many pages
-// with one text. A table of four thousand million is full: then it does nothing.
+// Add adds a page. If its title has too many texts, or its Title is 0, it can be found only by its text. The caller
+// limits the number of pages with one text. A full table (four thousand million entries) ignores further pages.
 func (x *Table) Add(at Place, key Key) {
 	if x.used == unlinked-1 && x.free == 0 {
 		return

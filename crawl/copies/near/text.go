@@ -9,12 +9,12 @@ const (
 	// gramWords is the number of words in a gram. A change changes all grams around it, so the ratio of changed grams to
 	// changed pairs gives the number of places.
 	gramWords = 8
-	// maxWords is how many words of a text are sketched. Longer texts are copies only if they are equal.
+	// maxWords is the number of words of a text that are sketched. Longer texts are copies only if they are equal.
 	maxWords = 1 << 16
-	// batchWords is how many words are hashed before they are added.
+	// batchWords is the number of words that are hashed before they are added.
 	batchWords = 4 * windowWords
-	// pairParts and numberParts are how many parts a position of a sketch has, to recognise new members. Two pairs that
-	// collide in one text collide in every text that has both.
+	// pairParts and numberParts are the number of parts of a sketch position, used to recognize new members. Two pairs
+	// that collide in one text collide in every text that has both.
 	pairParts   = 512
 	numberParts = 128
 )
@@ -28,12 +28,12 @@ type Text struct {
 // finePlaces are the parts of positions of a sketch where a text has pairs.
 type finePlaces [sketchBits * fineParts / 64]uint64
 
-// fineParts is into how many parts a position of a sketch is cut for frames.
+// fineParts is the number of parts into which a sketch position is divided for frames.
 const fineParts = 16
 
-// reader goes once over a text.
+// reader reads a text once.
 type reader struct {
-	pairs   [sketchBits * pairParts / 64]uint64    // that were seen
+	pairs   [sketchBits * pairParts / 64]uint64    // seen so far
 	numbers [numeralBits * numberParts / 64]uint64 // seen numbers, with the words before them
 	batch   [batchWords]word
 	// last holds the hashes of the words in gram, where a number, or several in a row, are one word. before is the last
@@ -45,7 +45,7 @@ type reader struct {
 	// The sketches, with room for any number that its place may have.
 	sketch [8]uint64
 	grams  [4]uint64
-	// The last word was a number; chain is it with the words before it.
+	// Set if the last word was a number; chain is its hash with the words before it.
 	inNumber bool
 	chain    uint64
 }
@@ -56,7 +56,7 @@ var readers = sync.Pool{New: func() any { return new(reader) }}
 // it has none, never one derived from the URL. Read returns nil for a text with fewer than MinWords pairs of words.
 func Read(title, text string) *Text { return read(title, text, true) }
 
-// Sign makes the signature as Read does, of a page that no frame is learnt from.
+// Sign returns the signature as Read does, for a page from which no frame is learnt.
 func Sign(title, text string) *Text { return read(title, text, false) }
 
 func read(title, text string, frame bool) *Text {
@@ -187,5 +187,5 @@ func textWith(text, hash uint64) uint64 { return bits.RotateLeft64(text, 5)*gram
 // pairWith returns a word's part in the pair with the next one.
 func pairWith(hash uint64) uint64 { return bits.RotateLeft64(hash, 23) }
 
-// scale brings a hash to less than n, in proportion, by its upper half.
+// scale maps a hash proportionally to a number less than n, using its upper half.
 func scale(hash uint64, n uint64) uint64 { return hash >> 32 * n >> 32 }

@@ -95,7 +95,7 @@ func (b *budget) left(cpu time.Duration, measured bool) time.Duration {
 
 // tooSlow returns the message for an exceeded limit.
 func tooSlow(limit time.Duration) string {
-	return fmt.Sprintf("it was not read in %s of CPU time, nor in %s by the clock", limit, wallFactor*limit)
+	return fmt.Sprintf("reading it took more than %s of CPU time, or %s of elapsed time", limit, wallFactor*limit)
 }
 
 // withBudget returns a context that ends when this process has used so much CPU time.

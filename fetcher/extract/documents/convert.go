@@ -22,7 +22,7 @@ import (
 const ConverterCommand = "convert-document"
 
 const (
-	// endGrace is how long a supervisor may take to end its processes.
+	// endGrace is the time that a supervisor has to end its processes.
 	endGrace = 5 * time.Second
 	// verdictBytes bounds a supervisor's final output.
 	verdictBytes = 4 << 10
@@ -164,13 +164,13 @@ func (r *conversion) judge(verdict string) error {
 	case how == verdictFailed:
 		return &Error{Unavailable, detail}
 	case how == "":
-		return &Error{Crashed, "what runs " + program + " ended" + said}
+		return &Error{Crashed, "the supervisor of " + program + " ended" + said}
 	case converterOutOfMemory(r.said.String()):
-		return &Error{OutOfMemory, program + " had no memory left" + said}
+		return &Error{OutOfMemory, program + " ran out of memory" + said}
 	case how == verdictSignal && detail == fileTooLarge:
-		return &Error{TooLarge, program + " wrote too large a file" + said}
+		return &Error{TooLarge, program + " wrote a file that is too large" + said}
 	case how == verdictSignal:
-		return &Error{Crashed, program + " ended by the signal " + detail + said}
+		return &Error{Crashed, program + " was ended by the signal " + detail + said}
 	}
 	return &Error{Failed, fmt.Sprintf("%s ended with status %s%s", program, detail, said)}
 }
@@ -197,7 +197,7 @@ func converterEnvironment() []string {
 	return env
 }
 
-// enter takes a slot, or returns why there is none.
+// enter acquires a slot, or returns the reason why there is none.
 func (p *Pool) enter(ctx context.Context, slots chan struct{}) error {
 	select {
 	case slots <- struct{}{}:

@@ -165,7 +165,7 @@ func TestConvert(t *testing.T) {
 		"no end":       {body: "hangs", change: func(c *extract.Converter) { c.Timeout = time.Second }, reason: TooSlow, words: "did not end within 1s"},
 		"no output":    {body: "x", change: func(c *extract.Converter) { c.Command = []string{"/bin/true"} }},
 		"too much":     {body: "endless", text: strings.TrimSpace(strings.Repeat("and so on ", 103)[:1<<10])},
-		"not there":    {body: "x", change: func(c *extract.Converter) { c.Command = []string{"/none/ocr"} }, reason: Unavailable, words: "/none/ocr cannot be started: no such file or directory"},
+		"not there":    {body: "x", change: func(c *extract.Converter) { c.Command = []string{"/none/ocr"} }, reason: Unavailable, words: "cannot start /none/ocr: no such file or directory"},
 		"no program":   {body: "x", change: func(c *extract.Converter) { c.Command = []string{"/etc/passwd"} }, reason: Unavailable, words: "permission denied"},
 		"a large body": {body: strings.Repeat("x", 1<<20), text: strings.Repeat("x", 1<<10-9)},
 	} {

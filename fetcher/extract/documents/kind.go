@@ -1,5 +1,5 @@
-// Package documents reads documents that are not pages, such as PDF files, in processes of their own: a parser that
-// loops, crashes or exhausts the memory ends one document and nothing else.
+// Package documents reads documents that are not pages, such as PDF files, in separate processes: a parser that loops,
+// crashes or exhausts the memory affects only one document.
 //
 // A Pool owns the worker processes: it has no goroutine of its own, and one mutex, for the list of idle workers. In a
 // worker's process, Serve has two goroutines; Supervise, which runs an external converter, has one besides the

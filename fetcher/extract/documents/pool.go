@@ -48,11 +48,11 @@ const (
 	defaultMaxMemory = 512 << 20
 	// prepareTimeout bounds, in CPU time, the preparation before a document's own time.
 	prepareTimeout = time.Minute
-	// documentsPerWorker is how many documents one process reads; the next begins with clean memory.
+	// documentsPerWorker is the number of documents that one process reads; a new process starts with clean memory.
 	documentsPerWorker = 500
 	// pageTimeout bounds the time for one page, which should take milliseconds.
 	pageTimeout = 5 * time.Second
-	// idleTime is how long workers are kept without documents.
+	// idleTime is the time for which idle workers are kept.
 	idleTime = 5 * time.Minute
 )
 
@@ -80,7 +80,7 @@ type Pool struct {
 	closing context.Context
 	close   context.CancelFunc
 	slots   chan struct{} // capacity: running workers
-	// conversions is the same for converters, which are slower, so that no document waits for one.
+	// conversions is the same for converters, which are slower, so that other documents do not wait for them.
 	conversions chan struct{}
 
 	mu       sync.Mutex
@@ -121,7 +121,7 @@ var errClosed = errors.New("the pool is closed")
 func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (read extract.Page, err error) {
 	kind, ok := KindOf(contentType, body)
 	if !ok {
-		return extract.Page{}, &Error{Damaged, fmt.Sprintf("%q is not a readable document type", contentType)}
+		return extract.Page{}, &Error{Damaged, fmt.Sprintf("%q is not a supported document type", contentType)}
 	}
 	err = p.ask(ctx, &request{kind: kind, body: body}, &read)
 	return read, err
@@ -170,7 +170,7 @@ func (p *Pool) ask(ctx context.Context, asked *request, to any) (err error) {
 			return err
 		}
 		// The cause may be a document that the worker read before.
-		p.log.Debug("a worker ended: the document is read again in a new one", "error", err)
+		p.log.Debug("a worker ended; reading the document again in a new one", "error", err)
 	}
 }
 

@@ -55,7 +55,7 @@ func readFrame(r io.Reader, limit int64) (frame, []byte, error) {
 	}
 	n := int64(binary.BigEndian.Uint32(header[1:]))
 	if n > limit {
-		return 0, nil, fmt.Errorf("a frame of %d bytes: at most %d are allowed", n, limit)
+		return 0, nil, fmt.Errorf("a frame has %d bytes, more than %d", n, limit)
 	}
 	payload := make([]byte, n)
 	if _, err := io.ReadFull(r, payload); err != nil {
@@ -82,7 +82,7 @@ func parseRequest(payload []byte) (r request, err error) {
 	kind, rest, _ := bytes.Cut(payload, []byte{0})
 	order, body, ok := bytes.Cut(rest, []byte{0})
 	if !ok {
-		return r, errors.New("a request without a kind and an order")
+		return r, errors.New("a request has no kind or order")
 	}
 	return request{Kind(kind), order, body}, nil
 }
@@ -114,7 +114,7 @@ func parseAnswer(t frame, payload []byte, to any) error {
 		return failed
 	case frameRequest, frameBegun:
 	}
-	return fmt.Errorf("a frame of type %q where an answer was expected", t)
+	return fmt.Errorf("a frame has type %q instead of that of a response", t)
 }
 
 // Reason is the code for why a document was not read.

@@ -21,14 +21,14 @@ import (
 type Reader interface {
 	// Prepare initializes a kind, before the time of the first document of that kind begins.
 	Prepare(kind Kind) error
-	// Read reads a document. When ctx ends it should return what it has.
+	// Read reads a document. When ctx ends it should return its partial result.
 	Read(ctx context.Context, kind Kind, body []byte) (extract.Page, error)
 	// Search executes an order on a page, as Read reads a document.
 	Search(ctx context.Context, o *tree.Order, body []byte) (tree.Found, error)
 }
 
-// softTime is the part of a document's time after which its reader is asked to return what it has; after all of it, the
-// worker is killed.
+// softTime is the part of a document's time after which its reader is asked for a partial result; at the end of the
+// time the worker is killed.
 const softTime = 0.75
 
 // Serve is the worker's side: it handles requests from in until that ends, which is not an error. It must be the last
@@ -40,7 +40,7 @@ func Serve(in io.Reader, out io.Writer, timeout time.Duration, r Reader) error {
 		for {
 			t, payload, err := readFrame(in, maxRequest)
 			if err == nil && t != frameRequest {
-				err = fmt.Errorf("a frame of type %q where a request was expected", t)
+				err = fmt.Errorf("a frame has type %q instead of that of a request", t)
 			}
 			if err != nil {
 				ended <- err
@@ -63,7 +63,7 @@ func Serve(in io.Reader, out io.Writer, timeout time.Duration, r Reader) error {
 	return nil
 }
 
-// answer handles one request.
+// answer processes one request.
 func answer(out io.Writer, payload []byte, timeout time.Duration, r Reader) error {
 	asked, err := parseRequest(payload)
 	if err != nil {

@@ -42,7 +42,7 @@ const (
 	verdictFailed = "failed" // why it could not be started
 )
 
-// Supervise runs a converter: it writes the body from in to a file in a folder of its own, runs the program there, and
+// Supervise runs a converter: it writes the body from in to a file in a separate folder, runs the program there, and
 // waits for its end or for that of in. Then it ends all remaining processes of the converter, removes the folder, and
 // writes its verdict. starter is the command that starts a program by StartConverter, this program's own if it is
 // empty. The converter inherits output and errors of this process, whose last call this must be.
@@ -79,7 +79,7 @@ func supervised(in io.Reader, starter []string, l Limits, program []string) (wor
 	adoptOrphans()
 	command, started, err := start(starter, l, program, dir, body)
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be started: %w", program[0], err)
+		return "", fmt.Errorf("cannot start %s: %w", program[0], err)
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // ends with the crawler, or at its request
@@ -91,7 +91,7 @@ func supervised(in io.Reader, starter []string, l Limits, program []string) (wor
 	endConverter(command.Process)
 	endOrphans()
 	if len(failure) > 0 {
-		return "", fmt.Errorf("%s cannot be started: %s", program[0], failure)
+		return "", fmt.Errorf("cannot start %s: %s", program[0], failure)
 	}
 	var ended *exec.ExitError
 	switch state := command.ProcessState.Sys().(syscall.WaitStatus); {

@@ -13,7 +13,7 @@ import (
 // ownGroup puts a process into a separate group, so that signals of a terminal do not reach it.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup ends a supervisor that does not end by itself, with its group.
+// killGroup kills a supervisor that does not end, with its group.
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 // adoptOrphans has processes that lose their parent become this one's children, so that
@@ -30,8 +30,8 @@ func endConverter(p *os.Process) {
 	}
 }
 
-// endOrphans kills and reaps what is left, for a while: a process that the kernel holds
-// cannot be waited for.
+// endOrphans kills and reaps remaining processes, for a limited time, because a process that is blocked in the kernel
+// cannot be reaped.
 func endOrphans() {
 	for end := time.Now().Add(endGrace / 2); time.Now().Before(end); {
 		for _, pid := range processes.Descendants(os.Getpid()) {
@@ -47,8 +47,8 @@ func endOrphans() {
 	}
 }
 
-// StartConverter becomes the program, with limits that it and its children cannot raise. It
-// returns only if that fails, and says so to verdict.
+// StartConverter becomes the program, with limits that it and its children cannot raise. It returns only if that fails,
+// and reports that to verdict.
 func StartConverter(verdict *os.File, l Limits, program []string) error {
 	err := startConverter(verdict, l, program)
 	_, _ = verdict.WriteString(err.Error())
@@ -79,5 +79,5 @@ func startConverter(verdict *os.File, l Limits, program []string) error {
 	return syscall.Exec(program[0], program, os.Environ()) //nolint:gosec // the operator's own
 }
 
-// converterNice lets the crawler go before its converters.
+// converterNice gives the crawler priority over its converters.
 const converterNice = 10

@@ -24,10 +24,10 @@ type worker struct {
 	said    *lastWords // on standard error
 	timeout time.Duration
 	done    int  // documents read
-	lost    bool // it must not be asked again
+	lost    bool // it must not receive further requests
 }
 
-// startWorker starts one with an empty environment, and nothing open but its pipes.
+// startWorker starts a worker with an empty environment and no open files except its pipes.
 func startWorker(s Settings) (w *worker, err error) {
 	words, err := s.command()
 	if err != nil {
@@ -88,14 +88,14 @@ func (w *worker) read(ctx context.Context, r *request, to any) error {
 	case slow.Load():
 		return &Error{TooSlow, tooSlow(w.timeout)}
 	case outOfMemory(words):
-		return &Error{OutOfMemory, "its worker had no memory left"}
+		return &Error{OutOfMemory, "its worker ran out of memory"}
 	default:
 		return &Error{Crashed, fmt.Sprintf("its worker ended: %v: %s", err, firstLine(words))}
 	}
 }
 
-// outOfMemory knows the last words of a process that got no more memory, for its heap or
-// for the stack of a thread.
+// outOfMemory reports whether a process's last output shows that it got no more memory for its heap or a thread's
+// stack.
 func outOfMemory(words string) bool {
 	for _, sign := range [...]string{
 		"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread",
@@ -107,7 +107,7 @@ func outOfMemory(words string) bool {
 	return false
 }
 
-// exchange sends the request and waits for the answer.
+// exchange sends the request and waits for the response.
 func (w *worker) exchange(r *request, to any, spent *budget) error {
 	if err := writeRequest(w.in, r); err != nil {
 		return err
@@ -125,8 +125,7 @@ func (w *worker) exchange(r *request, to any, spent *budget) error {
 	return parseAnswer(t, payload, to)
 }
 
-// lastWords keeps the beginning of what a process says before it ends: a crash of Go
-// says there what it was.
+// lastWords keeps the beginning of a process's last output, where a Go program prints the reason of a crash.
 type lastWords struct {
 	mu sync.Mutex
 	b  strings.Builder

@@ -1,10 +1,10 @@
 // Package feeds reads files that list URLs and documents for crawlers: sitemaps, sitemap indexes and lists of URLs
 // (sitemaps.org), RSS 0.9x, 1.0 and 2.0, Atom (RFC 4287), and elements of any other XML file. It reads from a stream,
-// returns entry after entry, and holds one at a time.
+// returns the entries one after another, and keeps only one in memory.
 //
 // It accepts the XML that sites send, which is often not well-formed: it tolerates unknown entities, bare ampersands,
 // attributes without quotes, wrong case, missing end tags and anything around the root. The only entities are the five
-// of XML and numbers; a DOCTYPE that declares any is refused, and nothing outside of the file is ever loaded.
+// of XML and numbers; a DOCTYPE that declares any is refused, and nothing outside the file is ever loaded.
 package feeds
 
 import "fmt"
@@ -66,7 +66,7 @@ type Summary struct {
 	Cut string
 }
 
-// SyntaxError is where and why the reading of a file ended early. Entries before it count.
+// SyntaxError reports where and why reading a file ended early. Entries before that position are valid.
 type SyntaxError struct {
 	Line, Column int // from 1, in characters
 	Words        string

@@ -57,7 +57,7 @@ type taking struct {
 // maxElement bounds all values of one element together, in bytes; the rest is dropped.
 const maxElement = 4 << 20
 
-// element reads the rest of an element whose start was read.
+// element reads the rest of an element after its start tag.
 func (e *elements) element(start *token) ([][]string, error) {
 	depth := len(e.open)
 	e.values, e.taking, e.left = make([][]string, len(e.fields)), nil, maxElement

@@ -54,7 +54,7 @@ func Feed(r io.Reader, o Options, fn func(Item) error) (Summary, error) {
 	switch {
 	case err != nil:
 	case root.kind == endOfFile:
-		err = w.fault(1, 1, "the file has no element: it is not %s", wanted)
+		err = w.fault(1, 1, "the file has no element, so it is not %s", wanted)
 	default:
 		err = f.read(&root, wanted)
 	}
@@ -161,7 +161,7 @@ func (f *feed) item(start *token) error {
 	return f.give(&e)
 }
 
-// give completes an item and passes it on.
+// give completes an item and passes it to fn.
 func (f *feed) give(e *entry) error {
 	if e.Link == "" {
 		e.Link = e.guid

@@ -155,7 +155,7 @@ func TestBrokenFeeds(t *testing.T) {
 	for file, want := range map[string]string{
 		"":                                "the file has no element",
 		"<urlset/>":                       "its outermost element is <urlset>, not an RSS or Atom feed",
-		"<!DOCTYPE rss [<!ENTITY a 'b'>]": "a DOCTYPE with declarations",
+		"<!DOCTYPE rss [<!ENTITY a 'b'>]": "a DOCTYPE with internal declarations",
 	} {
 		if _, _, err := readFeed(t, file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", file, err, want)

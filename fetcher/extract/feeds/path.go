@@ -54,7 +54,7 @@ func ParsePath(s string) (Path, error) {
 		name, isAttribute := strings.CutPrefix(step, "@")
 		switch {
 		case step == "":
-			return fail("a name is missing here: // is read at the beginning only")
+			return fail("a name is missing here: // is supported only at the beginning")
 		case step == "text()" && last:
 			p.directText = true
 		case isAttribute && last && isPathName(name):
@@ -62,7 +62,7 @@ func ParsePath(s string) (Path, error) {
 		case step == "*" || !isAttribute && isPathName(step):
 			p.steps = append(p.steps, strings.ToLower(step))
 		default:
-			return fail("%q is not read in a path: write names, *, // at the beginning, and @attribute or text() at the end", step)
+			return fail("%q is not supported in a path: write names, *, // at the beginning, and @attribute or text() at the end", step)
 		}
 		if last {
 			return p, nil
@@ -83,7 +83,7 @@ func ElementPath(s string) (Path, error) {
 		e.Offset++
 	}
 	if err == nil && (p.attribute != "" || p.directText || len(p.steps) == 0 || !rooted && !p.anywhere) {
-		err = &PathError{Words: "it names no elements from the root on: write /catalog/book, or //book for those at any depth"}
+		err = &PathError{Words: "it does not begin at the root: write /catalog/book, or //book for elements at any depth"}
 	}
 	p.text = s
 	return p, err

@@ -132,7 +132,7 @@ func (s *scanner) fault(line, column int, format string, args ...any) error {
 // ends returns the error for an unexpected end of the file.
 func (s *scanner) ends(in string) error {
 	if s.err != nil {
-		return s.fault(s.line, s.column, "the file cannot be read further: %v", s.err)
+		return s.fault(s.line, s.column, "reading stopped in the file: %v", s.err)
 	}
 	return s.fault(s.line, s.column, "the file ends inside %s", in)
 }
@@ -236,7 +236,7 @@ func (s *scanner) declaration(line, column int) error {
 		case b == '"' || b == '\'':
 			quote = b
 		case b == '[':
-			return s.fault(line, column, "a DOCTYPE with declarations of its own is not read: entities could make a small file a huge one")
+			return s.fault(line, column, "a DOCTYPE with internal declarations is not supported: entities could expand a small file to a huge one")
 		case b == '>':
 			return nil
 		}

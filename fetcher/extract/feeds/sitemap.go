@@ -61,7 +61,7 @@ func (s *sitemap) read(in input) error {
 	case err != nil:
 		return err
 	case root.kind == endOfFile:
-		return w.fault(1, 1, "the file has no element: it is not a sitemap")
+		return w.fault(1, 1, "the file has no element, so it is not a sitemap")
 	}
 	switch s.Format = formatOf(root.name); s.Format {
 	case URLSet:
@@ -88,7 +88,7 @@ func isXML(in input) bool {
 	return len(head) > 0 && head[0] == '<'
 }
 
-// give passes an entry on.
+// give passes an entry to fn.
 func (s *sitemap) give(e Entry) error {
 	if s.o.MaxEntries > 0 && s.Entries == s.o.MaxEntries {
 		return errEnough
@@ -164,7 +164,7 @@ func (s *sitemap) url(w *walker, name string) error {
 	return s.entry(&e, bare.String())
 }
 
-// entry passes an entry on if it has a URL.
+// entry passes an entry to fn if it has a URL.
 func (s *sitemap) entry(e *Entry, bare string) error {
 	if e.Loc == "" {
 		e.Loc = strings.TrimSpace(bare)
@@ -217,11 +217,11 @@ func (s *sitemap) list(in input) error {
 		}
 		switch {
 		case s.Entries == 0 && (line == tries || errors.Is(err, io.EOF)):
-			return &SyntaxError{Line: 1, Column: 1, Words: "the file is neither XML nor a list of URLs, one a line"}
+			return &SyntaxError{Line: 1, Column: 1, Words: "the file is neither XML nor a list of URLs, one per line"}
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return &SyntaxError{Line: line, Column: 1, Words: "the file cannot be read further: " + err.Error()}
+			return &SyntaxError{Line: line, Column: 1, Words: "reading stopped in the file: " + err.Error()}
 		}
 	}
 }

@@ -2,7 +2,7 @@ package feeds
 
 import "bytes"
 
-// sniffBytes is how far into a file the root is searched for.
+// sniffBytes is the size of the part of a file in which the root is searched.
 const sniffBytes = 64 << 10
 
 // Sniff returns the format of an XML file by its root, Unknown if the package does not support it.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// walker goes through the elements of a file. It produces one end tag for each open element, whatever the file has.
+// walker iterates over the elements of a file. It produces one end tag for each open element, whatever the file has.
 type walker struct {
 	*scanner
 	open    []string // names in lower case, outermost first
@@ -37,7 +37,7 @@ func (w *walker) next() (token, error) {
 		switch t.kind {
 		case startTag:
 			if len(w.open) == maxDepth {
-				return t, w.fault(t.line, t.column, "more than %d elements lie inside each other", maxDepth)
+				return t, w.fault(t.line, t.column, "elements are nested deeper than %d", maxDepth)
 			}
 			w.begun = true
 			w.open = append(w.open, strings.ToLower(t.name))

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// entityNames are the names of all character references (WHATWG HTML section 13.5),
-// those that need no semicolon also without it.
+// entityNames contains the names of all character references (WHATWG HTML section 13.5), those that need no semicolon
+// also without it.
 //
 //go:embed entities.txt
 var entityNames string

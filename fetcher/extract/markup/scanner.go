@@ -72,7 +72,7 @@ func (s *Scanner) Data() []byte { return s.page[s.start:s.end] }
 // Literal reports whether & is an ordinary character in the present text.
 func (s *Scanner) Literal() bool { return s.literal }
 
-// Content returns the element whose whole non-markup content the present text is; Other if it is none.
+// Content returns the element whose whole non-markup content is the current text, or Other.
 func (s *Scanner) Content() Tag { return s.content }
 
 // Next reads the next token.

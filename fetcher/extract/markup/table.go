@@ -89,7 +89,7 @@ func readName(page []byte, from, at int, key uint64, t *letters) (uint64, int) {
 }
 
 // index returns the first index of a byte from a position on, -1 if there is none. It checks a few bytes before it
-// calls a function that is faster for many.
+// calls a function that is faster for long texts.
 func index(page []byte, at int, c byte) int {
 	const each = 0x0101010101010101
 	for near := at + 24; at < near && at+8 <= len(page); at += 8 {

@@ -23,7 +23,7 @@ const (
 	maxEntries = 65_535
 	// maxUnpacked bounds the unpacked bytes of all parts of an archive together.
 	maxUnpacked = 64 << 20
-	// tokensPerLook is how many tokens are read between checks of the context.
+	// tokensPerLook is the number of tokens read between checks of the context.
 	tokensPerLook = 4096
 )
 
@@ -62,7 +62,7 @@ func partName(name string) string {
 // visitor handles the content of a part. Names are without prefixes: no two elements that are read have the same local
 // name.
 type visitor interface {
-	// start begins an element; if skip is true, it is left out with its content.
+	// start begins an element; if skip is true, the element and its content are skipped.
 	start(e *xml.StartElement) (skip bool)
 	end(name string)
 	text(t []byte)

@@ -35,7 +35,7 @@ type compound struct {
 // openCompound reads the directory of a file.
 func openCompound(body []byte) (*compound, error) {
 	if !IsCompound(body) {
-		return nil, errors.New("it does not begin as a compound file")
+		return nil, errors.New("it does not begin like a compound file")
 	}
 	padded := make([]byte, (len(body)+2*compoundSector-1)/compoundSector*compoundSector)
 	copy(padded, body)
@@ -65,7 +65,7 @@ func (c *compound) stream(name string) []byte {
 	return all
 }
 
-var errNoStream = errors.New("it has no stream that a document has")
+var errNoStream = errors.New("it has no stream of a document")
 
 // readCompound reads a document of Office 97 to 2003 by its actual format, which may differ from the declared one.
 func readCompound(r *legacyReader, format Format, body []byte) error {

@@ -11,7 +11,7 @@ import (
 // maxStyles bounds the number formats and styles of a workbook.
 const maxStyles = 100_000
 
-// dateForm is how a number format shows a date; the zero value shows a number.
+// dateForm describes how a number format shows a date; the zero value shows a number.
 type dateForm uint8
 
 const (

@@ -36,7 +36,7 @@ func (r *legacyReader) doc(c *compound) error {
 		return extract.ErrEncrypted
 	case version < unicodeFib:
 		if flags&fibComplex != 0 {
-			return errors.New("it was saved by Word 6 or 95 in pieces")
+			return errors.New("it was fast-saved by Word 6 or 95")
 		}
 		w := wordText{legacyReader: r}
 		w.write(decodePage(r.page, part(main, int64(le32(main, fibTextFrom)), int64(le32(main, oldFibTextSize)))))
@@ -63,12 +63,12 @@ func pieceTable(clx []byte) ([]byte, error) {
 			if p := part(clx, 5, int64(le32(clx, 1))); len(p) >= 16 {
 				return p, nil
 			}
-			return nil, errors.New("its table of pieces is empty")
+			return nil, errors.New("its piece table is empty")
 		default:
-			return nil, errors.New("its table of pieces is damaged")
+			return nil, errors.New("its piece table is damaged")
 		}
 	}
-	return nil, errors.New("it has no table of pieces")
+	return nil, errors.New("it has no piece table")
 }
 
 // maxTextShare bounds the text of all pieces, as a multiple of the stream's length. Pieces do not overlap, except in

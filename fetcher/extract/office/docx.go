@@ -9,7 +9,7 @@ import (
 )
 
 // readDOCX reads a WordprocessingML document: the text in order, then chunks in other formats, SmartArt and charts,
-// foot- and endnotes, comments, headers and footers. Deleted text and field codes are left out.
+// foot- and endnotes, comments, headers and footers. Deleted text and field codes are skipped.
 func readDOCX(a *archive, b *extract.Builder) error {
 	root := a.relationsOf("")
 	main := mainPart(&root, "word/document.xml")

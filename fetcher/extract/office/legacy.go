@@ -13,7 +13,7 @@ import (
 )
 
 // legacyReader reads one document of Office 97 to 2003: MS-DOC, MS-XLS and MS-PPT, as far as text requires. No position
-// or length in the file is trusted: nothing is read outside of a stream, and no allocation depends on a count.
+// or length in the file is trusted: nothing is read outside a stream, and no allocation depends on a count.
 type legacyReader struct {
 	ctx  context.Context
 	b    *extract.Builder

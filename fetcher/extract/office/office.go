@@ -1,6 +1,7 @@
 // Package office reads the documents of word processors, spreadsheets and presentations: Office Open XML (ECMA-376),
 // OpenDocument (ISO/IEC 26300), RTF 1.9.1, and the binary formats of Office 97 to 2003 (MS-DOC, MS-XLS, MS-PPT). It
-// reads text, properties and links, unpacks no more than it needs, runs nothing and opens nothing outside of the body.
+// reads text, properties and links, unpacks no more than it needs, executes nothing, and opens nothing outside the
+// body.
 package office
 
 import (
@@ -29,8 +30,8 @@ const (
 	PPT  Format = "ppt"
 )
 
-// Read reads a document. If a part of it is damaged or too large, or ctx ends, the page holds what was read until
-// there, and has the meta truncated; if that is nothing, it returns an error: extract.ErrEncrypted, extract.ErrTooLarge
+// Read reads a document. If a part of it is damaged or too large, or ctx ends, the page contains the part that was
+// read, and has the meta truncated; if that is empty, Read returns an error: extract.ErrEncrypted, extract.ErrTooLarge
 // or another.
 func Read(ctx context.Context, format Format, body []byte) (extract.Page, error) {
 	b := &extract.Builder{}
@@ -71,12 +72,12 @@ func readPackage(ctx context.Context, format Format, body []byte, b *extract.Bui
 		return readODF(a, b)
 	case RTF, DOC, XLS, PPT: // not archives: handled above
 	}
-	return fmt.Errorf("%q is not a format that is read", format)
+	return fmt.Errorf("%q is not a supported format", format)
 }
 
 func compoundError(body []byte) error {
 	if bytes.Contains(body, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
 		return extract.ErrEncrypted
 	}
-	return errors.New("it is of an old binary format, and declared as a new one")
+	return errors.New("it has an old binary format, but is declared as a new one")
 }

@@ -41,7 +41,7 @@ type pptReader struct {
 }
 
 // ppt reads a presentation: each slide in order, with its text in the outline, then the notes. Parts of earlier saves
-// and masters are left out.
+// and masters are skipped.
 func (r *legacyReader) ppt(c *compound) error {
 	p := &pptReader{legacyReader: r, stream: c.stream("PowerPoint Document"), parts: map[uint32]int64{}, done: map[int64]bool{}}
 	user := c.stream("Current User")

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// maxProperty is how much of one property is kept, in bytes.
+// maxProperty is the maximum length of a property, in bytes; the rest is cut off.
 const maxProperty = 64 << 10
 
 // properties collects the text of each element with a name in names.

@@ -53,7 +53,7 @@ type rtfReader struct {
 	outer []group
 
 	opened    bool // a group has just begun
-	ignorable bool // \* came at the start of a group: an unknown destination is left out
+	ignorable bool // \* came at the start of a group: an unknown destination is skipped
 	skipping  int  // fallback characters still to skip
 	high      rune // first half of a surrogate pair
 	page      encoding.Encoding
@@ -143,7 +143,7 @@ func (r *rtfReader) close() {
 	}
 }
 
-// control reads what follows a backslash.
+// control reads the control word or symbol after a backslash.
 func (r *rtfReader) control() {
 	if r.at >= len(r.in) {
 		return

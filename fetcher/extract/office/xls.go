@@ -60,7 +60,7 @@ func (r *legacyReader) xls(c *compound) error {
 	}
 	x := &xlsReader{legacyReader: r, in: in, sheets: map[int]string{}}
 	if len(in) < 8 || le16(in, 0) != xlsBOF {
-		return errors.New("its workbook does not begin as one")
+		return errors.New("its workbook does not begin like one")
 	}
 	for x.at+4 <= len(x.in) {
 		if x.n++; x.n%tokensPerLook == 0 && x.ctx.Err() != nil {
@@ -170,7 +170,7 @@ func (x *xlsReader) cell(text string) {
 	}
 }
 
-// formula writes the value of a formula; a string value follows in a record of its own.
+// formula writes the value of a formula; a string value follows in a separate record.
 func (x *xlsReader) formula(style int, value []byte) {
 	switch {
 	case len(value) < 8:

@@ -3,7 +3,7 @@ package office
 import "strings"
 
 // strings reads the shared strings of a workbook (MS-XLS section 2.4.265). They continue over record ends; a record
-// that begins within a string's characters starts with a byte that gives their size anew.
+// that begins within a string's characters starts with a byte that repeats their size.
 func (x *xlsReader) strings(records [][]byte) {
 	s := &stringTable{records: records}
 	count := int64(le32(records[0], 4))
@@ -19,7 +19,7 @@ type stringTable struct {
 	at      int // in the first of them
 }
 
-// ended moves to the next record at the end of one, and reports whether there is none.
+// ended moves to the next record at the end of the current one, and reports whether there is none.
 func (s *stringTable) ended() bool {
 	for len(s.records) > 0 && s.at >= len(s.records[0]) {
 		s.records, s.at = s.records[1:], 0

@@ -14,8 +14,8 @@ const (
 	maxFieldValues = 100_000
 )
 
-// openForm prepares the form environment that PDFium reads form values with, if there is a form. No script of a form
-// runs: no page is reported as opened.
+// openForm prepares the form environment that PDFium reads form values with, if there is a form. Scripts of forms do
+// not run, because no page is reported as opened.
 func (f *file) openForm() {
 	form, err := f.FPDFDOC_InitFormFillEnvironment(&requests.FPDFDOC_InitFormFillEnvironment{
 		Document: f.document,

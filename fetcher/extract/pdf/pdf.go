@@ -1,5 +1,5 @@
 // Package pdf reads text, form values, annotations, properties and links of PDF files (ISO 32000-2) with PDFium, which
-// runs as WebAssembly: in a memory of its own, without files or network.
+// runs as WebAssembly: in separate memory, without files or network.
 package pdf
 
 import (
@@ -57,7 +57,7 @@ func NewReader(maxMemory int64) (*Reader, error) {
 func (r *Reader) Close() error { return r.pool.Close() }
 
 // Read reads a file. Each file gets a fresh instance, so that one cannot influence the next. When ctx ends, the page
-// holds what was read until then, and has the meta truncated; ctx is checked only between pages.
+// contains the part that was read, and has the meta truncated; ctx is checked only between pages.
 //
 // A file that is protected only by an owner password is read; the error is extract.ErrEncrypted if reading requires a
 // password.

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// cleaner copies the content of a page: listed elements and attributes, for other elements only their content, and
-// nothing that is not text.
+// cleaner copies the content of a page: listed elements and attributes, only the content of other elements, and no
+// parts that are not text.
 type cleaner struct {
 	form string
 	base *url.URL
@@ -26,7 +26,7 @@ type cleaner struct {
 // maxNested is the nesting of lists and quotes that is kept; the content of deeper ones moves to the last.
 const maxNested = 12
 
-// dropped reports whether an element is left out with its content, which is not text of the page.
+// dropped reports whether an element is dropped with its content, which is not text of the page.
 func dropped(name string) bool {
 	switch name {
 	case "head", "script", "style", "template", "noscript", "noframes", "noembed", "iframe", "frame", "frameset", "object", "embed", "applet", "param",
@@ -137,7 +137,7 @@ func (c *cleaner) unfit(n *html.Node) bool {
 	return false
 }
 
-// maxFilled is how many cells may be added to a Markdown table, beyond doubling them.
+// maxFilled is the number of cells that can be added to a Markdown table, in addition to doubling them.
 const maxFilled = 10_000
 
 // shape counts the cells of a table, without those of nested tables.

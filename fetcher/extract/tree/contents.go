@@ -49,9 +49,9 @@ func parseContent(written string) (content, error) {
 	c := content{strings.TrimSpace(of), strings.TrimSpace(form)}
 	switch {
 	case divided && c.of != ofMain && c.of != ofPage:
-		return c, fmt.Errorf("has %q before the /: write main or page, or nothing for what the document's text is of", c.of)
+		return c, fmt.Errorf("has %q before the /: write main or page, or nothing for the part that the document's text is taken from", c.of)
 	case !slices.Contains(contentForms(), c.form):
-		return c, fmt.Errorf("has no form of content %q: write content:%s", c.form, strings.Join(contentForms(), ", content:"))
+		return c, fmt.Errorf("has the unknown form of content %q: write content:%s", c.form, strings.Join(contentForms(), ", content:"))
 	}
 	return c, nil
 }
@@ -85,7 +85,7 @@ func (p *page) content(what *Pick, c content, to *Picked) error {
 	return nil
 }
 
-// maxTries is how often a shorter part of a page is tried if the result is too long.
+// maxTries is the number of attempts with a shorter part of a page if the result is too long.
 const maxTries = 5
 
 // inForm writes the content of a node in a form of at most limit bytes. Escapes may lengthen the result; cutting it

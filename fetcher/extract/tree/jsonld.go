@@ -36,7 +36,7 @@ func parseJSONPath(written string) (jsonPath, error) {
 	}
 	for _, name := range p.names {
 		if name == "" || strings.ContainsAny(name, " []$*\"'") {
-			return p, fmt.Errorf("has %q where the name of a property is expected: write names with dots between them, such as offers.price; lists are gone through", name)
+			return p, fmt.Errorf("has %q in the place of a property name: write names separated by dots, such as offers.price; lists are searched", name)
 		}
 	}
 	return p, nil

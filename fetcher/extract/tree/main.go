@@ -10,7 +10,7 @@ import (
 )
 
 // A main content of fewer than shortMain bytes that is less than a quarter of the page's text is more likely a notice
-// or a box beside the article.
+// or a box next to the article.
 const shortMain = 500
 
 // mainText returns the text of a page's main content, without menus, side columns and the like; "" if none is found.

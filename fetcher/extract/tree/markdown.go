@@ -57,7 +57,7 @@ var (
 		codeBegins, "\uFFFD", codeEnds, "\uFFFD", barMark, "\uFFFD", squareMark, "\uFFFD", "\a", "\uFFFD", "\uF002", "\uFFFD")
 	lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\x1c", "\n", "\x1d", "\n", "\x1e", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 	// syntax replaces characters that the converter does not escape in some places where they matter: a link's text may
-	// continue on the next line, and a row of dashes and bars makes a table of the lines around it.
+	// continue on the next line, and a row of dashes and bars turns the lines around it into a table.
 	syntax        = strings.NewReplacer("[", squareMark, "|", barMark)
 	syntaxInTable = strings.NewReplacer("[", squareMark)
 )

@@ -152,8 +152,8 @@ func valueOf(n *html.Node, attribute string) string {
 	return ""
 }
 
-// appendText writes the text inside an element, with a space where elements begin a new word. It leaves out what is not
-// text of the page, such as scripts. The depth of a tree is bounded.
+// appendText writes the text inside an element, with a space where elements begin a new word. It skips content that is
+// not text of the page, such as scripts. The depth of a tree is bounded.
 func appendText(b *strings.Builder, n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch {

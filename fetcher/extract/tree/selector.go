@@ -57,9 +57,9 @@ func Parse(written string) (s Selector, err error) {
 	s = Selector{Kind: Kind(strings.TrimSpace(kind)), Name: strings.TrimSpace(name)}
 	switch {
 	case !colon || !slices.Contains(Kinds(), s.Kind):
-		return s, errors.New("does not begin with css:, xpath:, jsonld:, meta:, header: or content: and what to look for")
+		return s, errors.New("does not begin with css:, xpath:, jsonld:, meta:, header: or content:, followed by a selector")
 	case s.Name == "":
-		return s, fmt.Errorf("has nothing behind %s: %s", s.Kind, example(s.Kind))
+		return s, fmt.Errorf("has nothing after %s: %s", s.Kind, example(s.Kind))
 	case len(written) > maxSelector:
 		return s, fmt.Errorf("is longer than %d bytes", maxSelector)
 	}
@@ -91,7 +91,7 @@ func Parse(written string) (s Selector, err error) {
 		if !httpguts.ValidHeaderFieldName(s.Name) {
 			err = errors.New("is not a header name: write one such as header:Content-Language")
 		} else if strings.EqualFold(s.Name, "Set-Cookie") {
-			err = errors.New("names cookies, which are secrets and do not belong in documents")
+			err = errors.New("names cookies, which are secret and do not belong in documents")
 		}
 	}
 	return s, err
@@ -117,7 +117,7 @@ func example(k Kind) string {
 
 func (s *Selector) parseCSS() error {
 	if at := strings.Index(s.Name, "::"); at >= 0 {
-		return fmt.Errorf("ends with %s: the text of an element is taken anyway, and an attribute with attribute=\"...\"", s.Name[at:])
+		return fmt.Errorf("ends with %s: omit it to select the text of an element, and write attribute=\"...\" for an attribute", s.Name[at:])
 	}
 	var err error
 	if err = bracketed(s.Name, true); err != nil {
@@ -156,7 +156,7 @@ func bracketed(expression string, escapes bool) error {
 			open = append(open, ']')
 		case r == ')' || r == ']':
 			if len(open) == 0 || open[len(open)-1] != r {
-				return fmt.Errorf("there is a %c that closes nothing: remove it", r)
+				return fmt.Errorf("there is an unmatched %c: remove it", r)
 			}
 			open = open[:len(open)-1]
 		}
@@ -170,7 +170,7 @@ func bracketed(expression string, escapes bool) error {
 // undeclared returns an error for a prefix without a namespace: HTML has none.
 func undeclared(expression string) error {
 	if found := prefixed.FindStringSubmatch(quoted.ReplaceAllString(expression, `""`)); found != nil {
-		return fmt.Errorf("the prefix of %s is declared nowhere: elements of pages have none; write %s", found[1], found[2])
+		return fmt.Errorf("the prefix of %s is not declared: elements of pages have no prefix; write %s", found[1], found[2])
 	}
 	return nil
 }
@@ -180,17 +180,17 @@ func (s *Selector) FindsNothing(attribute string) string {
 	switch s.Kind {
 	case CSS:
 		if name := interactive.FindStringSubmatch(s.Name); name != nil && !strings.Contains(s.Name, ",") {
-			return name[1] + " depends on what a reader does with the page, and never matches: remove it"
+			return name[1] + " depends on user interaction and never matches: remove it"
 		}
 		if name := textless.FindStringSubmatch(strings.ToLower(s.Name)); name != nil && attribute == "" {
-			return name[1] + " has no text inside: write attribute=\"" + attributeOf(name[1]) + "\", too"
+			return name[1] + " never contains text: write attribute=\"" + attributeOf(name[1]) + "\", too"
 		}
 	case XPath:
 		if name := upperStep.FindStringSubmatch(s.Name); name != nil {
-			return "names of elements are in lower case in a page's tree: write " + strings.ToLower(name[1])
+			return "element names are in lower case in a page's tree: write " + strings.ToLower(name[1])
 		}
 		if name := textlessStep.FindStringSubmatch(s.Name); name != nil && attribute == "" {
-			return name[1] + " has no text inside: write attribute=\"" + attributeOf(name[1]) + "\", too, or /@" + attributeOf(name[1]) + " at the end"
+			return name[1] + " never contains text: write attribute=\"" + attributeOf(name[1]) + "\", too, or /@" + attributeOf(name[1]) + " at the end"
 		}
 	case Meta, JSONLD, Header, Content:
 	}

@@ -1,5 +1,5 @@
-// Package tree parses a page into a tree and finds values in it: by selectors of CSS and XPath, in its JSON-LD, its
-// main content, and its content as Markdown and the like.
+// Package tree parses a page into a tree and finds values in it: by selectors of CSS and XPath, its JSON-LD, its main
+// content, and its content as Markdown and similar formats.
 //
 // The page decides how large and deep its tree is, and how long a selector takes. So Read runs in the processes of
 // package documents, with limits of time and memory, never in the crawler's own. The package starts no goroutine and
@@ -23,7 +23,7 @@ import (
 // ErrTooDeep reports that elements are nested too deeply.
 var ErrTooDeep = errors.New("its elements are nested deeper than 512")
 
-// Order is what to find in a page.
+// Order specifies what to find in a page.
 type Order struct {
 	// ContentType is that of the response, for the charset.
 	ContentType string `json:",omitempty"`
@@ -56,7 +56,7 @@ type Found struct {
 // Picked are the values of one pick.
 type Picked struct {
 	Values []string `json:",omitempty"`
-	// Failed is why the search failed or was not finished: Late, or an error text.
+	// Failed is the reason why the search failed or was not finished: Late, or an error text.
 	Failed string `json:",omitempty"`
 	// Cut is set if a content was longer than its limit.
 	Cut bool `json:",omitempty"`
@@ -68,7 +68,7 @@ const (
 	maxValueBytes = 16 << 10 // of one value
 )
 
-// Read executes an order. If ctx ends, it returns what was found until then.
+// Read executes an order. If ctx ends, it returns the results so far.
 func Read(ctx context.Context, o *Order, body []byte) (Found, error) {
 	text, err := extract.Decode(body, o.ContentType)
 	if err != nil {
@@ -101,7 +101,7 @@ func parse(text []byte) (*html.Node, error) {
 	return root, err
 }
 
-// page is a tree that is looked through.
+// page is a tree that is searched.
 type page struct {
 	ctx  context.Context
 	root *html.Node
@@ -144,7 +144,7 @@ func (p *page) pick(what Pick) (found Picked) {
 		case Content:
 			err = p.content(&what, s.content, &found)
 		case Meta, Header:
-			err = errors.New("it needs no tree")
+			err = errors.New("it does not need a tree")
 		}
 	}
 	if err != nil {

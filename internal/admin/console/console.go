@@ -35,7 +35,7 @@ type Provider interface {
 	Finish(ctx context.Context, redirect, code, nonce, verifier string) (admin.Caller, error)
 }
 
-// Settings are what the console shows besides the API's data.
+// Settings contains data that the console shows in addition to that of the API.
 type Settings struct {
 	// Crawlers are the names of the process's Crawlers, in order.
 	Crawlers []string
@@ -90,7 +90,7 @@ func (c *Console) Patterns() []string {
 	return patterns
 }
 
-// ServeHTTP handles one request, whose origin was checked before.
+// ServeHTTP handles one request, whose origin has been checked.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	c.mux.ServeHTTP(w, r)

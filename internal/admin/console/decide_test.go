@@ -43,17 +43,17 @@ func TestAnswers(t *testing.T) {
 		{"unknown and excluded", excluded(admin.Explanation{Stored: &admin.StoredExplanation{}}), nil, []string{"Not in the index: links to it are ignored: rule 3, /etc/x/CrawlConfig.xml:12", `href="/rules"`}},
 		{"excluded", excluded(stored(report.StoredURL{Class: "ignored", Fate: "excluded", Reason: "rules", LastError: "rule 3 at CrawlConfig.xml:12:5"})), nil, []string{"Not in the index: the rules ignore it (rule 3 at CrawlConfig.xml:12:5)", `href="/rules"`}},
 		{"indexed", stored(indexed), nil, []string{`class="notice good"`, "In the index, or on its way there</bdi> since <time datetime=\"2026-03-04T05:06:07Z\""}},
-		{"indexed and excluded", excluded(stored(indexed)), nil, []string{`class="notice good"`, "The rules in force leave it out: rule 3, /etc/x/CrawlConfig.xml:12."}},
-		{"on its way", stored(indexed), &push.Listed{State: "waiting"}, []string{`class="notice warn"`, "Its newest document waits in the outbox", `href="/outbox"`}},
+		{"indexed and excluded", excluded(stored(indexed)), nil, []string{`class="notice good"`, "The rules in force exclude it: rule 3, /etc/x/CrawlConfig.xml:12."}},
+		{"on its way", stored(indexed), &push.Listed{State: "waiting"}, []string{`class="notice warn"`, "Its newest document is still in the outbox", `href="/outbox"`}},
 		{"refused", stored(indexed), &push.Listed{State: "dead", Target: "papi", Words: "too large"}, []string{`class="notice bad"`, "Not in the index, or in an older version: papi refused its document (too large)", `href="/outbox?state=dead"`}},
 		{"pending", isPending, &push.Listed{Entry: push.Entry{Op: push.Delete}, State: "pending"}, []string{
 			`class="notice warn"`, "In the index, but its deletion is pending: the site does not have it (404 Not Found)",
-			"It is pending since <time datetime=\"2026-03-04T05:06:07Z\" title=\"2026-03-04 05:06:07 UTC\" data-local>", "Release the deletion", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`,
+			"It has been pending since <time datetime=\"2026-03-04T05:06:07Z\" title=\"2026-03-04 05:06:07 UTC\" data-local>", "Release the deletion", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`,
 		}},
-		{"deletion waits", stored(missing), &push.Listed{Entry: push.Entry{Op: push.Delete}, State: push.Waiting}, []string{"the site does not have it", "The deletion of its document waits in the outbox", `href="/outbox"`}},
+		{"deletion waits", stored(missing), &push.Listed{Entry: push.Entry{Op: push.Delete}, State: push.Waiting}, []string{"the site does not have it", "The deletion of its document is still in the outbox", `href="/outbox"`}},
 		{"deletion refused", stored(missing), &push.Listed{Entry: push.Entry{Op: push.Delete}, State: push.DeadLetter, Target: "papi", Words: "locked"}, []string{"the site does not have it", `class="notice bad"`, "Perhaps still in the index: papi refused to delete its document (locked)", `href="/outbox?state=dead"`}},
 		{"waits", stored(report.StoredURL{Class: "pending", Fate: "pending", State: "waiting"}), nil, []string{"it waits to be fetched", `href="/hosts?host=http%3A%2F%2Fx.test%2F"`}},
-		{"duplicate", stored(report.StoredURL{Class: "ok", DuplicateOf: "http://x.test/b", Fate: "duplicate", Reason: "duplicate"}), nil, []string{"another document has its content: http://x.test/b", `href="/url?url=http%3A%2F%2Fx.test%2Fb"`}},
+		{"duplicate", stored(report.StoredURL{Class: "ok", DuplicateOf: "http://x.test/b", Fate: "duplicate", Reason: "duplicate"}), nil, []string{"another document has the same content: http://x.test/b", `href="/url?url=http%3A%2F%2Fx.test%2Fb"`}},
 		{"redirect", stored(report.StoredURL{Class: "redirect", RedirectTo: "http://x.test/c", Fate: "redirect", Reason: "redirect"}), nil, []string{"it redirects: http://x.test/c", `href="/url?url=http%3A%2F%2Fx.test%2Fc"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -81,10 +81,10 @@ func TestAnswers(t *testing.T) {
 
 func TestInspectorWithoutURL(t *testing.T) {
 	c := newConsole(t, admin.Reader, answers(t, map[string]any{"POST /explain": []any{admin.Unreadable{URL: "x", Error: "no scheme"}}}))
-	if code, body := visitPage(t, c, "/url"); code != http.StatusOK || !strings.Contains(body, "Any URL, also one that is not known") {
+	if code, body := visitPage(t, c, "/url"); code != http.StatusOK || !strings.Contains(body, "Enter any URL, known or not") {
 		t.Errorf("%d\n%s", code, body)
 	}
-	if code, body := visitPage(t, c, "/url?url=x"); code != http.StatusOK || !strings.Contains(body, "This is no URL that can be crawled: <bdi>no scheme</bdi>") {
+	if code, body := visitPage(t, c, "/url?url=x"); code != http.StatusOK || !strings.Contains(body, "This URL cannot be crawled: <bdi>no scheme</bdi>") {
 		t.Errorf("%d\n%s", code, body)
 	}
 }
@@ -355,14 +355,14 @@ func TestDownloads(t *testing.T) {
 		}
 	}
 	unknown := newConsole(t, admin.Reader, answers(t, nil))
-	if code, body := visitPage(t, unknown, "/documents?url=http://x.test/"); code != http.StatusOK || !strings.Contains(body, "Nothing is known of") {
+	if code, body := visitPage(t, unknown, "/documents?url=http://x.test/"); code != http.StatusOK || !strings.Contains(body, "is unknown and has no order") {
 		t.Errorf("an unknown document: %d\n%s", code, body)
 	}
 	gone := newConsole(t, admin.Reader, answers(t, map[string]any{"GET /document": admin.Sent{URL: "http://x.test/"}}))
 	if w := get(t, gone, "/documents/text?url=http://x.test/"); w.Code != http.StatusNotFound {
 		t.Errorf("a document that has gone: %d", w.Code)
 	}
-	if code, body := visitPage(t, gone, "/documents?url=http://x.test/"); code != http.StatusOK || !strings.Contains(body, "No order about it is in the outbox") {
+	if code, body := visitPage(t, gone, "/documents?url=http://x.test/"); code != http.StatusOK || !strings.Contains(body, "The outbox has no order for it") {
 		t.Errorf("a document that has gone: %d\n%s", code, body)
 	}
 }

@@ -21,7 +21,7 @@ type decided struct {
 	OfIll  uint64 // of hosts that are ill
 }
 
-// decideDeletions releases or drops those that a form selects.
+// decideDeletions releases or drops the deletions that a form selects.
 func decideDeletions(v *visit, do string) error {
 	form, err := v.form()
 	if err != nil {
@@ -35,7 +35,7 @@ func decideDeletions(v *visit, do string) error {
 		return err
 	}
 	if d.Many == 0 {
-		return v.redirect("/deletions", d.Filter.back(), "None was selected: nothing was done.")
+		return v.redirect("/deletions", d.Filter.back(), "Nothing was selected, so nothing was done.")
 	}
 	if form.Get("sure") == "" {
 		return d.ask(v)

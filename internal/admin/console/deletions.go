@@ -53,9 +53,9 @@ func (f *deletionFilter) EditWord() string { return f.Values().Get("edit") }
 // deletionsData is a page of deletions.
 type deletionsData struct {
 	Filter deletionFilter
-	Wrong  string               // what is wrong with the filter
+	Wrong  string               // error in the filter
 	Counts admin.DeletionCounts // of the filtered ones
-	// Groups are the counts by host, reason, class and edit. They are set if the filter excludes nothing.
+	// Groups are the counts by host, reason, class and edit. They are set if no filter is set.
 	Groups []grouping
 	Losing []admin.LosingHost // their hosts, the worst first
 	Items  []admin.Deletion

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// textShown is how many characters of a document's text a page shows, contentShown how many bytes of the original
-	// page.
+	// textShown is the number of characters of a document's text that are shown, contentShown the number of bytes of the
+	// original page.
 	textShown    = 100_000
 	contentShown = 20_000
 	metasShown   = 200
@@ -91,7 +91,7 @@ func download(v *visit, media, name string, part func(*admin.Sent) []byte) error
 		return err
 	}
 	if sent == nil || sent.Document == nil {
-		return &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: "no document of this URL waits in the outbox"}
+		return &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: "the outbox contains no document of this URL"}
 	}
 	b := part(sent)
 	h := v.w.Header()

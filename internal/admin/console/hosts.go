@@ -74,7 +74,7 @@ func hosts(v *visit) (any, error) {
 	return d, nil
 }
 
-// goesOn sets Next if the n hosts go on behind this page, or Whole if no more of them are listed.
+// goesOn sets Next if more of the n hosts follow this page, or Whole if no more are listed.
 func (d *hostsData) goesOn(v *visit, n int) {
 	to := d.First - 1 + hostsShown
 	if d.Whole = n > to && to >= hostsListed; n > to && !d.Whole {
@@ -82,7 +82,7 @@ func (d *hostsData) goesOn(v *visit, n int) {
 	}
 }
 
-// manyURLs are not read for a page that nobody asked for by name.
+// manyURLs is the number of stored URLs above which an unsorted page does not read them all.
 const manyURLs = 300_000
 
 // mayRead reports whether the store is small enough for a page to read all of it.
@@ -142,7 +142,7 @@ func (d *hostsData) choose(all []admin.HostStatus) {
 	slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return cmp.Compare(b.Waiting, a.Waiting) })
 }
 
-// part is what of a list stands on a page.
+// part returns the part of a list that is on a page.
 func part[T any](list []T, from int) []T {
 	return list[min(from, len(list)):min(from+hostsShown, len(list))]
 }

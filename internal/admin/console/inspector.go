@@ -22,7 +22,7 @@ const (
 // inspected is the data about one URL.
 type inspected struct {
 	URL string // as requested
-	// Unreadable is why it is not a URL.
+	// Unreadable is the reason why it is not a URL.
 	Unreadable string
 	Explained  *admin.Explanation
 	// Stored is the store's record of it, nil if it is unknown.
@@ -81,7 +81,7 @@ func explained(v *visit, raw string) (*inspected, error) {
 		return nil, err
 	}
 	if len(answers) != 1 {
-		return nil, fmt.Errorf("explain answered about %d URLs, not one", len(answers))
+		return nil, fmt.Errorf("explain returned %d URLs instead of one", len(answers))
 	}
 	if d.Unreadable = answers[0].Error; d.Unreadable != "" {
 		return d, nil
@@ -155,7 +155,7 @@ func lines[T any](v *visit, path string, query url.Values, most int) (list []T, 
 func formURL(v *visit) (string, error) {
 	form, err := v.form()
 	if err == nil && form.Get("url") == "" {
-		err = &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form names no URL"}
+		err = &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form has no URL"}
 	}
 	return form.Get("url"), err
 }
@@ -193,14 +193,14 @@ func refreshOne(v *visit) error {
 	if err != nil {
 		return err
 	}
-	words := "It waits to be fetched again."
+	words := "It is queued to be fetched again."
 	switch {
 	case done.HeldUp > 0:
-		words = "It is queued, and is fetched when its robots.txt, proxy or log-in can be had: see why it waits below."
+		words = "It is queued, and fetched when its robots.txt, proxy or log-in is available: see the reason below."
 	case done.Excluded > 0:
-		words = "Not queued: rules or gates keep it out."
+		words = "Not queued: rules or gates exclude it."
 	case done.URLs == 0:
-		words = "It waits in a queue already, or is being fetched."
+		words = "It is already queued, or being fetched."
 	}
 	return toURL(v, raw, words)
 }
@@ -218,12 +218,12 @@ func removeOne(v *visit) error {
 	if err != nil {
 		return err
 	}
-	words := "It was not known: nothing was removed."
+	words := "The URL is unknown: nothing was removed."
 	switch {
 	case slices.Contains(done.Roots, raw), done.URLs == 0 && len(done.Roots) > 0:
-		words = "It stays: it is a start URL of the configuration. Take it out there first."
+		words = "It stays: it is a start URL of the configuration. Remove it there first."
 	case done.Deletions > 0:
-		words = "Removed; the deletion of its document is on its way."
+		words = "Removed; its document is about to be deleted."
 	case done.URLs > 0:
 		words = "Removed; it had no document in the index."
 	}
@@ -233,12 +233,12 @@ func removeOne(v *visit) error {
 // fetched is a dry run for display.
 type fetched struct {
 	*admin.Fetched
-	Text      string // what was read, as lines
+	Text      string // the text that was read, as lines
 	Links     []crawl.TrialLink
 	MoreLinks int
 }
 
-// fetchOne fetches a URL and stores nothing.
+// fetchOne fetches a URL without storing anything.
 func fetchOne(v *visit) error {
 	raw, err := formURL(v)
 	if err != nil {

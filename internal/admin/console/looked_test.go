@@ -212,7 +212,7 @@ func TestReadersButtonsAreOff(t *testing.T) {
 		_, body := visitPage(t, operator, path)
 		_, readers := visitPage(t, reader, path)
 		for _, words := range want {
-			if !strings.Contains(body, words) || strings.Contains(usable(readers), words) || !strings.Contains(readers, "this needs the operator's token") {
+			if !strings.Contains(body, words) || strings.Contains(usable(readers), words) || !strings.Contains(readers, "this requires the operator's token") {
 				t.Errorf("%s: %q is to be used by operators only", path, words)
 			}
 		}

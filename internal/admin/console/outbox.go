@@ -33,7 +33,7 @@ type outboxData struct {
 	Next    string
 }
 
-// Dead reports whether dead letters are listed, which can be decided about.
+// Dead reports whether dead letters are listed, which can be retried or dropped.
 func (d *outboxData) Dead() bool { return d.Filter.State == "dead" }
 
 // Narrowed reports whether the filter of a state excludes anything.
@@ -68,7 +68,7 @@ func decideLetters(v *visit, do string) error {
 		orders = []admin.DeadLetters{filter.letters()}
 	}
 	if len(orders) == 0 {
-		return v.redirect("/outbox", filter.query(), "None was selected: nothing was done.")
+		return v.redirect("/outbox", filter.query(), "Nothing was selected, so nothing was done.")
 	}
 	if do == "drop" && form.Get("sure") == "" {
 		return askLetters(v, form, filter, orders)
@@ -123,7 +123,7 @@ func lettersOf(values []string) []admin.DeadLetters {
 type chosenLetters struct {
 	confirmation
 	Filter outboxFilter
-	All    bool // that the filter finds
+	All    bool // matching the filter
 	Chosen int
 }
 

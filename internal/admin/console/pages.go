@@ -33,8 +33,8 @@ type page struct {
 func pages() []page {
 	return []page{
 		{pattern: "GET /{$}", role: admin.Reader, nav: "Overview", title: "Overview", template: "overview", data: overview},
-		{pattern: "POST /pause", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/pause", "The crawl is paused. What is in flight is finished.") }},
-		{pattern: "POST /resume", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/resume", "The crawl goes on.") }},
+		{pattern: "POST /pause", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/pause", "The crawl is paused. Pages in flight are finished.") }},
+		{pattern: "POST /resume", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/resume", "The crawl continues.") }},
 		{pattern: "POST /add", role: admin.Operator, answer: add},
 		{pattern: "GET /urls", role: admin.Reader, nav: "URLs", title: "URLs", template: "urls", data: urls},
 		{pattern: "POST /urls/refresh", role: admin.Operator, title: "Recrawl URLs", template: "confirm-urls", answer: func(v *visit) error { return decideURLs(v, "refresh") }},
@@ -102,7 +102,7 @@ func parseTemplates(pages []page, f *files) (map[string]*template.Template, erro
 	return all, nil
 }
 
-// maxBody is how large a form may be.
+// maxBody is the maximum size of a form.
 const maxBody = 9 << 20
 
 // serve handles one page for visitors with the right role.
@@ -142,7 +142,7 @@ func (c *Console) fail(v *visit, err error) {
 	if p, ok := errors.AsType[*admin.Problem](err); ok {
 		problem = p
 	} else {
-		c.log.Error("a page of the console failed", "path", v.r.URL.Path, "error", err)
+		c.log.Error("cannot build a page of the console", "path", v.r.URL.Path, "error", err)
 	}
 	c.show(v, problem.Status, "problem", problem.Title, problem)
 }
@@ -151,7 +151,7 @@ func (c *Console) fail(v *visit, err error) {
 func (c *Console) show(v *visit, status int, name, title string, data any) {
 	var b bytes.Buffer
 	if err := c.templates[name].ExecuteTemplate(&b, "layout", v.view(title, data)); err != nil {
-		c.log.Error("a page of the console cannot be written", "template", name, "error", err)
+		c.log.Error("cannot write a page of the console", "template", name, "error", err)
 		http.Error(v.w, "the page cannot be written: "+err.Error(), http.StatusInternalServerError)
 		return
 	}

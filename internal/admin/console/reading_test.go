@@ -42,9 +42,9 @@ func TestOverviewOfReading(t *testing.T) {
 	body, text := show(readingStatus(""))
 	saysAll(t, "the overview", text,
 		"price 40 30 75 % 10 3", "nowhere 25 0 0 % 25 0", "main content 8 6 75 % 2", "1 page could not be searched: too-slow", "Pages that lack a field",
-		"runs 1 of 2", "1 page in work, 3 waiting", "6 pages, 2.5 s each", "2 , of these 1 by a time-out", "4 visits", "/usr/bin/chromium , HeadlessChrome/156.0",
+		"runs 1 of 2", "1 page in progress, 3 waiting", "6 pages, 2.5 s each", "2 , timed out: 1", "4 visits", "/usr/bin/chromium , HeadlessChrome/156.0",
 		"wiki form fails until", "no form", "shop basic good 1",
-		"The field nowhere was found in no page that was searched for it: its selector may be wrong. Show such pages", "The log-in wiki fails, its pages wait: no form",
+		"The field nowhere was not found in any searched page: its selector may be wrong. Show such pages", "The log-in wiki fails; its pages wait: no form",
 	)
 	saysAll(t, "the overview", body, `href="/urls?reason=no_field"`, `href="/urls?reason=rendering"`, `href="/urls?reason=no_browser"`)
 	if strings.Contains(text, "field rare was") {
@@ -54,11 +54,11 @@ func TestOverviewOfReading(t *testing.T) {
 	at := day()
 	s.Browser.Trouble, s.Browser.Since = "no sandbox here", &at
 	_, text = show(s)
-	saysAll(t, "without a browser", text, "No browser can be started, pages to be rendered wait: no sandbox here Show them", "does not start")
+	saysAll(t, "without a browser", text, "No browser can be started; pages to be rendered wait: no sandbox here Show them", "does not start")
 	if _, text = show(admin.Status{Status: crawl.Status{Crawler: "a"}}); strings.Contains(text, "Rendering") || strings.Contains(text, "Log-ins") || strings.Contains(text, "main content") {
 		t.Errorf("a crawl without all that shows it:\n%s", text)
 	}
-	if _, text = show(admin.Status{Status: crawl.Status{Crawler: "a", Browser: &render.Status{Program: "x", Limit: 1}}}); !strings.Contains(text, "not running: it is started when a page needs it") {
+	if _, text = show(admin.Status{Status: crawl.Status{Crawler: "a", Browser: &render.Status{Program: "x", Limit: 1}}}); !strings.Contains(text, "not running: it is started when a page requires it") {
 		t.Errorf("a browser that no page has needed yet:\n%s", text)
 	}
 }
@@ -79,11 +79,11 @@ func TestReadingOfHostAndURL(t *testing.T) {
 	}))
 	_, body := visitPage(t, c, "/hosts/http:%2F%2Fa.test")
 	saysAll(t, "the host", textOf(body), "Rendered 3 pages by a browser, 1 failed", "5 pages searched since the service started, 2 of them without one of the fields",
-		"looked for in 4 pages since the service started, none in 1", "Log-in shop basic , good ; 1 log-in")
+		"searched for in 4 pages since the service started, none in 1", "Log-in shop basic , good ; 1 log-in")
 	saysAll(t, "the host", body, `href="/urls?host=http%3A%2F%2Fa.test&amp;reason=no_field"`)
 	if strings.Contains(textOf(body), "wiki") {
 		t.Error("it shows the log-in of another host")
 	}
 	_, body = visitPage(t, c, "/url?url=http://a.test/")
-	saysAll(t, "the URL", textOf(body), "Rendering by a browser, if it is an application shell; no browser starts no sandbox here", "Log-in wiki : form , fails until")
+	saysAll(t, "the URL", textOf(body), "Rendering by a browser if it is an application shell; no browser starts no sandbox here", "Log-in wiki : form , fails until")
 }

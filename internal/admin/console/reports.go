@@ -109,8 +109,8 @@ type tableCell struct {
 	report.Column
 	HTML template.HTML
 	Tag  string
-	// Path, of the head of a column, sorts by it, the other way round where the table is sorted by it now. Aria is the
-	// value of aria-sort, empty where it is not.
+	// Path, in the head of a column, sorts by it, or reverses the order if the table is already sorted by it. Aria is the
+	// value of aria-sort, or empty.
 	Path, Aria string
 }
 
@@ -162,7 +162,7 @@ func counted(t *report.Table, of any, column string) url.Values {
 	return nil
 }
 
-// linkCount makes a count that is not 0 a link to the URLs that it counts.
+// linkCount turns a count other than 0 into a link to the counted URLs.
 func (v *view) linkCount(cell *tableCell, ask url.Values) {
 	if cell.HTML != "0" {
 		cell.HTML = `<a href="` + template.HTML(template.HTMLEscapeString(v.visit.link("/urls", ask))) + `">` + cell.HTML + `</a>` //nolint:gosec // escaped

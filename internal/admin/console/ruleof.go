@@ -27,7 +27,7 @@ func ruleOf(v *visit) error {
 		http.Redirect(v.w, v.r, to, http.StatusSeeOther)
 		return nil
 	}
-	return v.redirect("/url", url.Values{"url": {raw}}, "No line of the configuration decides about it alone.")
+	return v.redirect("/url", url.Values{"url": {raw}}, "No single line of the configuration decides this.")
 }
 
 // place returns the address of the configuration's line with the last word on the URL.

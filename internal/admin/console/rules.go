@@ -20,7 +20,7 @@ type rulesData struct {
 	// Text has line ends of one character. Windows is set if the file has CR LF.
 	Text    string
 	Windows bool
-	// Refused is why the text cannot be edited here.
+	// Refused is the reason why the text cannot be edited here.
 	Refused  string
 	Versions []admin.ConfigVersion
 
@@ -28,7 +28,7 @@ type rulesData struct {
 	Line int
 	// Cases are the test cases beside the configuration.
 	Cases, CasesTag string
-	// CasesRefused is why they cannot be edited here.
+	// CasesRefused is the reason why they cannot be edited here.
 	CasesRefused string
 }
 
@@ -62,7 +62,7 @@ func rules(v *visit) (any, error) {
 	return d, err
 }
 
-// take puts a text into the editor.
+// take loads a text into the editor.
 func (d *rulesData) take(text []byte) {
 	if d.Refused = notEdited(text); d.Refused != "" {
 		return
@@ -81,7 +81,7 @@ func notEdited(text []byte) string {
 		return "The file is larger than 4 MiB. Edit it on the machine of the service, then run sextant reload."
 	}
 	if m := declared.FindSubmatch(text); m != nil && !strings.EqualFold(string(m[1]), "utf-8") && !strings.EqualFold(string(m[1]), "us-ascii") {
-		return "The text says that it is in " + cut(string(m[1]), 40) + ". The editor writes UTF-8: write encoding=\"UTF-8\" in its first line; a file in another encoding must be converted on the machine of the service."
+		return "The text declares the encoding " + cut(string(m[1]), 40) + ". The editor writes UTF-8: write encoding=\"UTF-8\" in its first line; a file in another encoding must be converted on the machine of the service."
 	}
 	if !utf8.Valid(text) {
 		return "The file is not in UTF-8. Convert it on the machine of the service, or edit it there and run sextant reload."
@@ -106,7 +106,7 @@ func (d *rulesData) CaseLines() int {
 	return min(max(strings.Count(d.Cases, "\n")+2, 4), 16)
 }
 
-// Newest is when the newest text was kept; zero if none is.
+// Newest is the time when the newest text was stored; zero if there is none.
 func (d *rulesData) Newest() time.Time {
 	if len(d.Versions) == 0 {
 		return time.Time{}

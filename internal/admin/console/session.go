@@ -15,13 +15,13 @@ import (
 // both.
 
 const (
-	// sessionTime is how long a session lasts, whether or not it is used.
+	// sessionTime is the lifetime of a session, whether or not it is used.
 	sessionTime = 12 * time.Hour
 	// maxSessions bounds the sessions; one more ends the oldest.
 	maxSessions = 1000
 )
 
-// sessions are the signed-in browsers. They are in memory alone: a restart ends them all.
+// sessions are the signed-in browsers. They exist only in memory: a restart ends them all.
 type sessions struct {
 	mu   sync.Mutex
 	open map[[sha256.Size]byte]*session // by the hash of the id in the cookie
@@ -35,7 +35,7 @@ type ticket struct {
 	ends  time.Time
 }
 
-// ticketTime is how long a ticket is valid.
+// ticketTime is the time for which a ticket is valid.
 const ticketTime = time.Hour
 
 // session is one browser. Its methods do nothing on nil.
@@ -138,7 +138,7 @@ func (s *session) say(words string) {
 	s.words = words
 }
 
-// said returns the message once.
+// said returns the message and removes it.
 func (s *session) said() string {
 	if s == nil {
 		return ""

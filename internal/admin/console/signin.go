@@ -35,8 +35,8 @@ type signInData struct {
 	Provider    bool // people may sign in there
 }
 
-// Admit makes a link sign in once, in place of the token that it stands for: the path /signin?ticket=TICKET. The ticket
-// must be unpredictable.
+// Admit accepts a ticket that signs in once, in place of its token: the path /signin?ticket=TICKET. The ticket must be
+// unpredictable.
 func (c *Console) Admit(ticket, token string) { c.sessions.admit(ticket, token) }
 
 func signInForm(v *visit) (any, error) {
@@ -58,7 +58,7 @@ func signInByTicket(v *visit, written, next string) (any, error) {
 		return nil, &elsewhere{path: next}
 	}
 	if !ok {
-		return v.signInData(next, "This link was used already, or is too old: sign in with a token."), nil
+		return v.signInData(next, "This link was already used or has expired: sign in with a token."), nil
 	}
 	caller, problem := v.console.service.SignIn(v.r, token)
 	if problem != nil {
@@ -72,8 +72,8 @@ func (v *visit) signInData(next, wrong string) signInData {
 	return signInData{Next: next, Wrong: wrong, Provider: v.console.settings.Provider != nil}
 }
 
-// openSession begins a session for the browser. Its previous session ends, so that nobody can make it use a session
-// that they know.
+// openSession begins a session for the browser. Its previous session ends, so that an attacker cannot make it use a
+// known session.
 func (v *visit) openSession(caller admin.Caller, one *session) {
 	v.console.sessions.end(v.r)
 	c := cookie(v.r, v.console.sessions.begin(one))

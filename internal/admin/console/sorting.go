@@ -6,8 +6,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// Sorted are the heads of a table that is sorted by a column now: "at", or "-at" for the
-// greatest first. What else the query says is kept, except for the place in the list.
+// Sorted returns the heads of a table that is sorted by a column: "at", or "-at" for descending order. Other parts of
+// the query are kept, except for the position in the list.
 func (v *view) Sorted(columns []report.Column, now string) (heads []tableCell) {
 	by, desc := strings.CutPrefix(now, "-")
 	for _, c := range columns {

@@ -53,7 +53,7 @@ func (f urlFilter) Hidden() (list []field) {
 type urlsData struct {
 	Filter  urlFilter
 	Sort    string
-	Wrong   string // what is wrong with the filter
+	Wrong   string // error in the filter
 	Columns []report.Column
 	Items   []report.StoredURL
 	Read    int
@@ -134,15 +134,15 @@ func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []table
 	return row
 }
 
-// toRule makes the reason a link to the configuration line that keeps the URL out of the index. The line is looked up
-// when the link is followed.
+// toRule turns the reason into a link to the configuration line that keeps the URL out of the index. The line is looked
+// up when the link is followed.
 func (v *view) toRule(s *report.StoredURL, reason template.HTML) template.HTML {
 	why, err := scheduler.ParseReason(s.Reason)
 	if err != nil || !why.Operators() || !v.visit.may("/rules") || len(s.URL) > maxLinked {
 		return reason
 	}
 	to := template.HTMLEscapeString(v.visit.link("/url/rule", url.Values{"url": {s.URL}}))
-	return template.HTML(`<a href="` + to + `" title="The line of the configuration that says so">` + string(reason) + `</a>`) //nolint:gosec // escaped
+	return template.HTML(`<a href="` + to + `" title="The line of the configuration that decides this">` + string(reason) + `</a>`) //nolint:gosec // escaped
 }
 
 // decideURLs fetches or removes the URLs selected in a form.
@@ -159,7 +159,7 @@ func decideURLs(v *visit, do string) error {
 		selection.All = selection.Empty()
 	}
 	if selection.Empty() {
-		return v.redirect("/urls", filter.Values, "None was selected: nothing was done.")
+		return v.redirect("/urls", filter.Values, "Nothing was selected, so nothing was done.")
 	}
 	selection.Forever = form.Get("forever") != ""
 	n, err := v.api.CountSelected(v.r.Context(), selection)
@@ -171,7 +171,7 @@ func decideURLs(v *visit, do string) error {
 	}
 	switch {
 	case n.URLs == 0:
-		return v.redirect("/urls", filter.Values, "The selection has no URL that this can be done to: nothing was done.")
+		return v.redirect("/urls", filter.Values, "This action applies to no selected URL: nothing was done.")
 	case form.Get("sure") == "" && (do == "remove" || n.URLs > admin.RemovedUnasked):
 		return confirm(v, chosenURLs{askURLs(v, do, filter, all, selection.URLs), do, n, filter, all})
 	}
@@ -198,7 +198,7 @@ func sendURLs(v *visit, do string, selection admin.Selection) (string, error) {
 		words += " " + plural(done.Waiting, "was waiting already.", "were waiting already.")
 	}
 	if done.HeldUp > 0 {
-		words += " " + plural(done.HeldUp, "of these waits", "of these wait") + " until robots.txt, proxy or log-in can be had."
+		words += " " + plural(done.HeldUp, "of these waits", "of these wait") + " until robots.txt, proxy or log-in is available."
 	}
 	if done.Excluded > 0 {
 		words += " " + plural(done.Excluded, "is", "are") + " excluded by the rules."
@@ -212,7 +212,7 @@ type chosenURLs struct {
 	Do     string // refresh or remove
 	N      crawl.SelectedCount
 	Filter urlFilter
-	All    bool // that the filter finds
+	All    bool // matching the filter
 }
 
 func askURLs(v *visit, do string, filter urlFilter, all bool, chosen []string) confirmation {

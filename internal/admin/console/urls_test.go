@@ -34,7 +34,7 @@ func TestURLsPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"http://a.test/x", "permanent error", "not found", `aria-sort="descending"`, `sort=status`, `cursor=more`, `<details class="more" open>`,
-		"Recrawl all that the filter finds", `formaction="/urls/remove"`,
+		"Recrawl all matching the filter", `formaction="/urls/remove"`,
 	} {
 		if code != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%d, the page lacks %q", code, want)

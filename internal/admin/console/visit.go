@@ -27,7 +27,7 @@ type visit struct {
 func (v *visit) begin() error {
 	if v.r.Method == http.MethodPost {
 		if !fromPage(v.r) {
-			return &admin.Problem{Title: "Refused", Status: http.StatusForbidden, Detail: "a change must come from a page of this console: the browser did not say where it comes from"}
+			return &admin.Problem{Title: "Refused", Status: http.StatusForbidden, Detail: "a change must come from a page of this console: the browser did not send its origin"}
 		}
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxBody)
 	}
@@ -44,7 +44,7 @@ func (v *visit) begin() error {
 		return nil
 	}
 	if caller.Role >= admin.Reader {
-		return &admin.Problem{Title: "Not allowed", Status: http.StatusForbidden, Detail: fmt.Sprintf("a %s may not do this, it needs the %s's token", caller.Role, v.page.role)}
+		return &admin.Problem{Title: "Not allowed", Status: http.StatusForbidden, Detail: fmt.Sprintf("a %s may not do this: it requires the %s's token", caller.Role, v.page.role)}
 	}
 	to := url.Values{}
 	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" {
@@ -63,7 +63,7 @@ func (v *visit) choose() error {
 	if len(names) > 0 && !slices.Contains(names, v.crawler) {
 		wrong := v.crawler
 		v.crawler = names[0]
-		return &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no Crawler %q: choose another", cut(wrong, maxShown))}
+		return &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: fmt.Sprintf("the Crawler %q does not exist: choose another", cut(wrong, maxShown))}
 	}
 	return nil
 }

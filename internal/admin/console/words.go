@@ -75,7 +75,7 @@ func when(at any) template.HTML {
 	return element(t, t.Local().Format(time.DateTime))
 }
 
-// ago returns how long ago a time was, or how far it is in the future.
+// ago returns the distance of a time from now, in the past or the future.
 func ago(at any) template.HTML {
 	t, ok := moment(at)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 type action struct {
 	op        string // index or delete
 	index, id string
-	version   int64           // external_gte; -1: none
+	version   int64           // external_gte; -1 for none
 	source    json.RawMessage // nil for delete
 }
 
@@ -69,7 +69,7 @@ func parseAction(line []byte, index string) (action, error) {
 	var m metadata
 	for op, raw := range ops {
 		if len(ops) != 1 || op != "index" && op != "delete" {
-			return a, fmt.Errorf("one of index and delete, found %d members, such as %s", len(ops), quote(op))
+			return a, fmt.Errorf("want index or delete, found %d members, such as %s", len(ops), quote(op))
 		}
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.DisallowUnknownFields()
@@ -80,13 +80,13 @@ func parseAction(line []byte, index string) (action, error) {
 	}
 	switch {
 	case a.op == "":
-		return a, fmt.Errorf("one of index and delete, found none")
+		return a, fmt.Errorf("want index or delete, found none")
 	case m.ID == nil || *m.ID == "":
 		return a, fmt.Errorf("this receiver requires an _id")
 	case len(*m.ID) > maxID:
 		return a, fmt.Errorf("id [%s] is too long, must be no longer than %d bytes but was: %d", quote(*m.ID), maxID, len(*m.ID))
 	case (m.Version == nil) != (m.VersionType == ""), m.VersionType != "" && m.VersionType != "external_gte":
-		return a, fmt.Errorf("version goes with version_type external_gte")
+		return a, fmt.Errorf("version requires version_type external_gte")
 	}
 	if m.Index != "" {
 		a.index = m.Index
@@ -119,7 +119,7 @@ func newBulkDocument(a action, version int64) (*document, error) {
 	return d, nil
 }
 
-// fromFields returns a document from a crawler's JSON. Fields without a place of their own become metas.
+// fromFields returns a document from a crawler's JSON. Other fields become metas.
 func fromFields(fields map[string]any) (*document, error) {
 	d := &document{}
 	metas := map[string][]string{}

@@ -51,7 +51,7 @@ func (s *Server) deleteDocuments(c *call) error {
 	}
 	uris := slices.Concat(form["PAPI_uri"], c.query["PAPI_uri"])
 	if len(uris) == 0 {
-		return badRequest("PAPI_uri is missing: give it in the form body, once or more")
+		return badRequest("PAPI_uri is missing: write it in the form body, once or more")
 	}
 	for _, uri := range uris {
 		if err := checkURI(uri); err != nil {
@@ -72,7 +72,7 @@ func (s *Server) deleteDocuments(c *call) error {
 func readForm(r *http.Request) (url.Values, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxFormBytes+1))
 	if err != nil {
-		return nil, badRequest("the body broke off: %v", err)
+		return nil, badRequest("the body was cut off: %v", err)
 	}
 	if len(body) == 0 {
 		return url.Values{}, nil
@@ -90,7 +90,7 @@ func readForm(r *http.Request) (url.Values, error) {
 	}
 	for name := range form {
 		if name != "PAPI_uri" {
-			return nil, badRequest("the form has an unknown field %s: only PAPI_uri is known", quote(name))
+			return nil, badRequest("the form has an unknown field %s: only PAPI_uri is supported", quote(name))
 		}
 	}
 	return form, nil
@@ -168,7 +168,7 @@ func (s *Server) checkpoint(c *call) error {
 func (s *Server) documentsStatus(c *call) error {
 	uris := c.query["PAPI_uri"]
 	if len(uris) == 0 {
-		return badRequest("PAPI_uri is missing in the URL: give it once or more")
+		return badRequest("PAPI_uri is missing in the URL: write it once or more")
 	}
 	for _, uri := range uris {
 		if err := checkURI(uri); err != nil {

@@ -45,7 +45,7 @@ func (c *connector) drop() {
 	c.serial = c.synced.Serial
 }
 
-// put makes d the last value of its URI; nil deletes it. It returns the growth in bytes.
+// put sets d as the last value of its URI; nil deletes it. It returns the growth in bytes.
 func (c *connector) put(uri string, d *document) int64 {
 	before := c.bytes
 	c.forget(uri)
@@ -143,14 +143,14 @@ func (p rootPath) matches(uri string) bool {
 	return p.recursive || !strings.Contains(rest, "/")
 }
 
-// connector returns the connector of a name and makes it if needed. The caller holds mu.
+// connector returns the connector of a name, which it creates if needed. The caller holds mu.
 func (s *Server) connector(name string) (*connector, error) {
 	c, ok := s.connectors[name]
 	if ok {
 		return c, nil
 	}
 	if len(s.connectors) >= maxConnectors {
-		return nil, badRequest("there are %d connectors already: use one of them", maxConnectors)
+		return nil, badRequest("there are already %d connectors: use one of them", maxConnectors)
 	}
 	c = newConnector(name, state{})
 	s.connectors[name] = c

@@ -1,12 +1,10 @@
-// Package indexer is the small real receiver behind "sextant indexer": it takes
-// documents over the Exalead CloudView Push API v4 (PAPI), Elasticsearch's _bulk and
-// the webhook's JSON Lines, keeps them in one embedded Bleve index and answers searches
-// on a page. It is meant for trials and tests, and is an independent reader of the
-// protocols: it imports no other package of the project.
+// Package indexer is the small real receiver behind "sextant indexer": it takes documents over the Exalead CloudView
+// Push API v4 (PAPI), Elasticsearch's _bulk and the webhook's JSON Lines, stores them in one embedded Bleve index and
+// serves searches on a page. It is meant for trials and tests, and is an independent reader of the protocols: it
+// imports no other package of the project.
 //
-// Server.Run has one goroutine beside net/http's, and waits for it. One lock guards the
-// sessions, the connectors and what was pushed and not synced, and is held during a sync; a
-// scripted failure counts under a lock of its own.
+// Server.Run has one goroutine beside net/http's, and waits for it. One lock guards the sessions, the connectors and
+// what was pushed and not synced, and is held during a sync; a scripted failure counts under a lock of its own.
 //
 // # Commands
 //
@@ -24,28 +22,23 @@
 //	GET  enumerate_synced_entries    PAPI_rootPath, PAPI_mode
 //	GET  count_synced_entries        PAPI_rootPath, PAPI_mode
 //
-// The session is not asked for by the first two; all others need PAPI_session in
-// the URL. Answers: 200 with a body or 204 without; 400 for anything wrong in a
-// request, of which then nothing is applied; 401 for a wrong user or password; 404
-// for an unknown command or connector; 405 for the wrong method; 500 for a failure
-// here. The body of every refusal is
+// The first two require no session; all others require PAPI_session in the URL. Responses: 200 with a body or 204
+// without; 400 for anything wrong in a request, of which then nothing is applied; 401 for a wrong user or password; 404
+// for an unknown command or connector; 405 for the wrong method; 500 for a failure here. The body of every refusal is
 // <error><status>400</status><message>...</message></error>.
 //
-// A document of add_documents is made of the parts PAPI_<id>:uri, :stamp,
-// :meta:<name>, :part_bytes:master, :part_directive:master:encoding, filename or
-// mimeHint, and :directive:datamodel_class; <id> is any token without a colon. Other
-// parts are refused by name. The master part is searchable when it is text/plain or
-// HTML (the first MiB of its text); of other types only the metas are.
+// A document of add_documents is made of the parts PAPI_<id>:uri, :stamp, :meta:<name>, :part_bytes:master,
+// :part_directive:master:encoding, filename or mimeHint, and :directive:datamodel_class; <id> is any token without a
+// colon. Other parts are refused by name. The master part is searchable when it is text/plain or HTML (the first MiB of
+// its text); of other types only the metas are.
 //
 // # States
 //
-// A document is pushed when its request is answered: it is in memory and is lost in
-// a crash. A sync, or a checkpoint with PAPI_sync=true, writes all that is pending of
-// the connector, in order and with its checkpoints, in one atomic batch that is on
-// disk before the answer leaves: it is then synced, and searchable. There is no sync
-// in the background; Close does one, and one happens where what is pending exceeds
-// Settings.MaxPendingBytes. After a crash get_checkpoint answers the last value whose
-// documents are all there.
+// A document is pushed when its request is answered: it is in memory and is lost in a crash. A sync, or a checkpoint
+// with PAPI_sync=true, writes all that is pending of the connector, in order and with its checkpoints, in one atomic
+// batch that is on disk before the response is sent: it is then synced, and searchable. There is no sync in the
+// background, except that of Close, and one when pending documents exceed Settings.MaxPendingBytes. After a crash
+// get_checkpoint answers the last value whose documents are all there.
 //
 // # What is ours
 //
@@ -74,24 +67,21 @@
 //
 // # _bulk
 //
-// POST or PUT /elastic/_bulk and /elastic/INDEX/_bulk: index and delete with _id, and
-// external_gte versions or none; each item is answered for itself, and the answer
-// leaves when all is on disk. Versions of deleted documents are remembered for a
-// minute. GET, HEAD and PUT /elastic/_index_template/NAME keep templates, of which the
-// types of fields are checked; they have no effect. A document is in the connector
-// elastic:INDEX; its fields url, title, text, source and content_type have places of
-// their own, the others are metas.
+// POST or PUT /elastic/_bulk and /elastic/INDEX/_bulk: index and delete with _id, and external_gte versions or none;
+// each item is answered for itself, and the answer leaves when all is on disk. Versions of deleted documents are
+// remembered for a minute. GET, HEAD and PUT /elastic/_index_template/NAME keep templates, of which the types of fields
+// are checked; they have no effect. A document is in the connector elastic:INDEX; its fields url, title, text, source
+// and content_type have places of their own, the others are metas.
 //
 // # Webhook
 //
-// POST /webhook/NAME as docs/webhook.openapi.yaml says, into the connector
-// webhook:NAME. The answer leaves when all is on disk. The last 1,000
-// Idempotency-Keys are known: the same lines are not taken twice, and other lines
-// under such a key are 422.
+// POST /webhook/NAME as docs/webhook.openapi.yaml says, into the connector webhook:NAME. The answer leaves when all is
+// on disk. The last 1,000 Idempotency-Keys are known: the same lines are not taken twice, and other lines under such a
+// key are 422.
 //
 // # Pages
 //
-// / is the search page, /api/search?q=&from=&size= the same as JSON, /status and
-// /documents?url=&connector= are JSON, /healthz answers "ok". Words of a query must
-// all be there (in title, text or metas), "a phrase" as it stands, and -word must not.
+// / is the search page, /api/search?q=&from=&size= the same as JSON, /status and /documents?url=&connector= are JSON,
+// /healthz answers "ok". Words of a query must all be there (in title, text or metas), "a phrase" as it stands, and
+// -word must not.
 package indexer

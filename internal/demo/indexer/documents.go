@@ -47,8 +47,8 @@ type draft struct {
 	stamped     bool
 }
 
-// readDocuments reads the body of add_documents, in the order of the first parts of its ids. It holds as many requests
-// in memory at once as fit into MaxRequestBytes.
+// readDocuments reads the body of add_documents, in the order of the first parts of its ids. It keeps as many requests
+// in memory as fit into MaxRequestBytes.
 func (s *Server) readDocuments(r *http.Request) ([]*document, error) {
 	limit := s.settings.MaxRequestBytes
 	room := r.ContentLength
@@ -90,7 +90,7 @@ func parseDocuments(body io.Reader, boundary string, maxParts int) ([]*document,
 		return nil, err
 	}
 	if len(drafts) == 0 {
-		return nil, badRequest("the request holds no document")
+		return nil, badRequest("the request contains no document")
 	}
 	docs := make([]*document, len(drafts))
 	for i, d := range drafts {
@@ -101,8 +101,8 @@ func parseDocuments(body io.Reader, boundary string, maxParts int) ([]*document,
 	return docs, nil
 }
 
-// tailReader keeps the end of what it read, since multipart.Reader takes a body that is cut off between two parts for a
-// complete one.
+// tailReader keeps the last bytes that it read, because multipart.Reader accepts a body that is cut off between two
+// parts.
 type tailReader struct {
 	r    io.Reader
 	last []byte // the last cap(last) bytes
@@ -126,7 +126,7 @@ func (t *tailReader) Read(p []byte) (int, error) {
 func (t *tailReader) complete(boundary string) error {
 	_, err := io.Copy(io.Discard, t)
 	if err != nil || !bytes.HasSuffix(bytes.TrimRight(t.last, " \t\r\n"), []byte("--"+boundary+"--")) {
-		return badRequest("multipart body: it does not end with its last boundary: it was cut off")
+		return badRequest("multipart body: it does not end with its last boundary, so it was cut off")
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func readParts(parts *multipart.Reader, maxParts int) ([]*draft, error) {
 		name := part.FormName()
 		id, field, ok := splitPartName(name)
 		if !ok {
-			return nil, badRequest("part %s is not known: names are PAPI_<id>:uri, stamp, meta:<name>, part_bytes:master, "+
+			return nil, badRequest("unknown part %s: names are PAPI_<id>:uri, stamp, meta:<name>, part_bytes:master, "+
 				"part_directive:master:encoding, filename or mimeHint, directive:datamodel_class", quote(name))
 		}
 		content, err := io.ReadAll(part)
@@ -237,7 +237,7 @@ func (d *draft) take(field string, content []byte, contentType string) error {
 // document completes a draft with the text of the master part.
 func (d *draft) document() (*document, error) {
 	if !d.hasURI {
-		return nil, badRequest("a document has no uri part: each id needs PAPI_<id>:uri")
+		return nil, badRequest("a document has no uri part: each id requires PAPI_<id>:uri")
 	}
 	contentType := d.contentType
 	if contentType == "" {

@@ -116,7 +116,7 @@ func (s *Server) readBody(r *http.Request) ([]byte, func(), error) {
 	return body, done, nil
 }
 
-// readers is how many bodies are in memory at once; MaxRequestBytes bounds all of them together.
+// readers is the number of bodies in memory at a time; MaxRequestBytes limits their total size.
 const readers = 4
 
 func readLimited(r *http.Request, limit int64) ([]byte, error) {
@@ -130,11 +130,11 @@ func readLimited(r *http.Request, limit int64) ([]byte, error) {
 		}
 		in = z
 	default:
-		return nil, &refusal{status: http.StatusUnsupportedMediaType, words: "Content-Encoding: gzip, or none"}
+		return nil, &refusal{status: http.StatusUnsupportedMediaType, words: "Content-Encoding must be gzip or absent"}
 	}
 	body, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
-		return nil, badRequest("the body broke off: %v", err)
+		return nil, badRequest("the body was cut off: %v", err)
 	}
 	if int64(len(body)) > limit {
 		return nil, &refusal{status: http.StatusRequestEntityTooLarge, words: fmt.Sprintf("the body is longer than %d bytes: send fewer documents at once", limit)}

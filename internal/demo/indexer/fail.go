@@ -17,9 +17,9 @@ type Fail struct {
 	Bad          []string        // documents with a URI that contains one of these are refused
 	RestartEvery int             // after so many commands: new session, pending operations lost
 	DieAfter     int             // the process ends at the command after so many; 0: never
-	DieAmid      int             // the process ends at this change, of which half was taken; 0: never
-	Stall        int             // so many commands are never answered
-	Garbage      int             // so many commands get a 200 with garbage, and are not done
+	DieAmid      int             // the process ends in the middle of this change; 0 for never
+	Stall        int             // number of commands that get no response
+	Garbage      int             // number of commands that get a 200 with garbage and have no effect
 	LoseAnswer   int             // so many changes are done, and the connection is closed without a response
 	Lose         int             // so many changes are confirmed, but not done
 	MaxBytes     int             // longer bodies get 413; 0: only MaxRequestBytes counts
@@ -62,7 +62,7 @@ func ParseFail(text string) (Fail, error) {
 		setting = strings.TrimSpace(setting)
 		name, value, _ := strings.Cut(setting, "=")
 		if seen[name] && name != "status" && name != "bad" {
-			return Fail{}, fmt.Errorf("fail setting %q: %s is given twice: give it once", setting, name)
+			return Fail{}, fmt.Errorf("fail setting %q: %s is written twice: remove one", setting, name)
 		}
 		seen[name] = true
 		if err := f.set(name, value); err != nil {
@@ -70,7 +70,7 @@ func ParseFail(text string) (Fail, error) {
 		}
 	}
 	if f.RetryAfter > 0 && len(f.Status) == 0 {
-		return Fail{}, errors.New("fail setting \"retry-after\": it goes with status=429:N or status=503:N: add one")
+		return Fail{}, errors.New("fail setting \"retry-after\": it requires status=429:N or status=503:N: add one")
 	}
 	return f, nil
 }
@@ -111,14 +111,14 @@ func (f *Fail) set(name, value string) (err error) {
 		return nil
 	case "bad":
 		if value == "" {
-			return errors.New("write bad=SUBSTRING, with a substring of the URIs to refuse")
+			return errors.New("write bad=SUBSTRING, a substring of the URIs to refuse")
 		}
 		f.Bad = append(f.Bad, value)
 		return nil
 	case "slow":
 		f.Slow, err = time.ParseDuration(value)
 		if err != nil || f.Slow <= 0 {
-			return errors.New("write slow=DURATION, as 200ms or 2s")
+			return errors.New("write slow=DURATION, such as 200ms or 2s")
 		}
 		return nil
 	}

@@ -40,7 +40,7 @@ func TestParseFailErrorsNameWhatIsAllowed(t *testing.T) {
 		"status=200:1":                   "from 400 to 599",
 		"status=503:0":                   "from 1",
 		"status=503:x":                   "whole number",
-		"retry-after=2":                  "goes with",
+		"retry-after=2":                  "requires status",
 		"retry-after=0,status=503:1":     "from 1",
 		"bad=":                           "bad=SUBSTRING",
 		"restart-every=-1":               "from 1",

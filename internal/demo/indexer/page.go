@@ -16,7 +16,7 @@ var searchPage string
 //go:embed style.css
 var searchStyle []byte
 
-// contentPolicy allows the page its own style and form, and nothing else.
+// contentPolicy allows only the page's own style and form.
 const contentPolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func parsePage() (*template.Template, error) {
@@ -53,7 +53,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	var out bytes.Buffer
 	if err := s.page.Execute(&out, v); err != nil {
 		s.log.Error("search page", "error", err)
-		http.Error(w, "the page could not be made", http.StatusInternalServerError)
+		http.Error(w, "cannot build the page", http.StatusInternalServerError)
 		return
 	}
 	header := w.Header()

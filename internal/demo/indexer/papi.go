@@ -83,7 +83,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Method != cmd.method:
 		w.Header().Set("Allow", cmd.method)
-		s.refuse(w, r, &refusal{status: http.StatusMethodNotAllowed, words: "this command is called with " + cmd.method})
+		s.refuse(w, r, &refusal{status: http.StatusMethodNotAllowed, words: "this command requires the method " + cmd.method})
 		return
 	}
 	v := s.script.next(strings.HasSuffix(r.PathValue("command"), "_documents") && cmd.method == http.MethodPost)
@@ -158,7 +158,7 @@ func (s *Server) checkSessionLocked(query url.Values) error {
 	}
 	given := query["PAPI_session"]
 	if len(given) != 1 {
-		return badRequest("PAPI_session is missing or repeated in the URL: give what get_current_session_id answers")
+		return badRequest("PAPI_session is missing or repeated in the URL: write the response of get_current_session_id")
 	}
 	id, err := strconv.ParseInt(given[0], 10, 64)
 	if err != nil {
@@ -170,8 +170,8 @@ func (s *Server) checkSessionLocked(query url.Values) error {
 	return nil
 }
 
-// change runs f where operations may change: under the lock and in the session of the call, since the session may have
-// ended while the body was read.
+// change runs f, which may change operations, under the lock and in the session of the call, because the session may
+// have ended while the body was read.
 func (s *Server) change(c *call, f func(*connector) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,8 @@ type errorBody struct {
 	Message string   `xml:"message"`
 }
 
-// drainLimit is how much of a refused body is read, so that the client can read the response in place of a broken pipe.
+// drainLimit is the number of bytes read from a refused body, so that the client receives the response instead of a
+// broken pipe.
 const drainLimit = 1 << 30
 
 // refused prepares the response to any protocol's error. An error that is not a refusal is a 500.
@@ -227,7 +228,7 @@ func (c *call) parameter(name string) (value string, ok bool, err error) {
 	case len(values) == 0:
 		return "", false, nil
 	case len(values) > 1:
-		return "", true, badRequest("%s is given %d times: give it once", name, len(values))
+		return "", true, badRequest("%s occurs %d times: write it once", name, len(values))
 	case len(values[0]) > maxURI || !isPlain(values[0]):
 		return "", true, badRequest("%s %s: longer than %d bytes, not UTF-8, or with control characters", name, quote(values[0]), maxURI)
 	}

@@ -10,7 +10,7 @@ import (
 
 // The lock of a script guards its counters. The goroutines of requests take it to count.
 
-// scripted is what the script requires for one command.
+// scripted is the behaviour that the script requires for one command.
 type scripted struct {
 	die, restart, stall, garbage bool
 	dieAmid, loseAnswer, lose    bool // of changes only
@@ -31,7 +31,7 @@ type script struct {
 
 func newScript(f Fail) *script { return &script{fail: f} }
 
-// next returns what the script requires for the next command, which may be a change.
+// next returns the scripted behaviour of the next command, which may be a change.
 func (s *script) next(change bool) scripted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *script) next(change bool) scripted {
 	return v
 }
 
-// taken returns how many of n documents or deletions of a change are to be taken.
+// taken returns how many of n documents or deletions of a change are accepted.
 func (v scripted) taken(n int) int {
 	switch {
 	case v.lose:

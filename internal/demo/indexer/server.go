@@ -26,7 +26,7 @@ import (
 // Settings configures a Server. The zero value accepts any connector from any client.
 type Settings struct {
 	Connectors      []string       // names accepted; empty: any
-	User, Password  string         // HTTP Basic for all but /healthz; both empty: none
+	User, Password  string         // HTTP Basic for all paths except /healthz; both empty for none
 	Fail            Fail           // scripted failures
 	MaxRequestBytes int64          // of one add_documents, and of all that are read at once; default 256 MiB
 	MaxParts        int            // of one add_documents; default 100,000
@@ -49,7 +49,7 @@ type Server struct {
 	connectors map[string]*connector
 	pending    int64                 // bytes in all connectors
 	keys       map[string]remembered // by Idempotency-Key
-	older      map[string]remembered // those before them
+	older      map[string]remembered // earlier keys
 	closed     bool
 }
 
@@ -59,14 +59,14 @@ const (
 	readTimeout   = 5 * time.Minute
 )
 
-// errClosed answers commands that arrive after Close.
+// errClosed is the response to commands after Close.
 var errClosed = errors.New("the indexer is closed")
 
 // Open opens or creates the index in dir/bleve. A nil log discards. If another process has the index open, the error
 // states what to do.
 func Open(dir string, settings Settings, log *slog.Logger) (*Server, error) {
 	if (settings.User == "") != (settings.Password == "") {
-		return nil, errors.New("indexer: User and Password go together: give both, or none")
+		return nil, errors.New("indexer: User and Password require each other: set both or neither")
 	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -132,7 +132,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		s.log.Warn("requests were cut off at the stop", "error", err)
+		s.log.Warn("requests were aborted when the indexer stopped", "error", err)
 		_ = server.Close()
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
@@ -165,7 +165,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/papi/4/connectors/{connector}/{command}", s.serveCommand)
 	mux.HandleFunc("/papi/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, &refusal{status: http.StatusNotFound,
-			words: "no such address: write /papi/4/connectors/NAME/COMMAND"})
+			words: "this path does not exist: write /papi/4/connectors/NAME/COMMAND"})
 	})
 	mux.HandleFunc("/elastic/{path...}", s.serveElastic)
 	mux.HandleFunc("POST /webhook/{name}", s.protocol(true, s.refuseHook, s.webhook))

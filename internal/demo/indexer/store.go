@@ -53,21 +53,21 @@ func openStore(dir string) (*store, error) {
 	path := filepath.Join(dir, "bleve")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := createStore(dir, path); err != nil {
-			return nil, fmt.Errorf("indexer: make index %s: %w", path, err)
+			return nil, fmt.Errorf("indexer: creating index %s: %w", path, err)
 		}
 	}
 	idx, err := bleve.OpenUsing(path, map[string]any{"bolt_timeout": lockTimeout.String()})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("indexer: index %s is open in another process: stop that one, or give this one another directory: %w", path, err)
+		return nil, fmt.Errorf("indexer: index %s is open in another process: stop that process, or use another directory: %w", path, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("indexer: open index %s: %w (where it is damaged: remove it and push everything again)", path, err)
+		return nil, fmt.Errorf("indexer: opening index %s: %w (if it is damaged, remove it and push everything again)", path, err)
 	}
 	return &store{index: idx}, nil
 }
 
-// createStore creates the index beside its place and moves it there, because a crash between Bleve's steps would leave
-// an unusable one.
+// createStore creates the index in a temporary place and moves it, because a crash between Bleve's steps would leave an
+// unusable one.
 func createStore(dir, path string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
@@ -135,12 +135,12 @@ func documentID(connector, uri string) string { return connector + "/" + uri }
 func (s *store) connectors() (map[string]*connector, error) {
 	stored, err := s.index.GetInternal([]byte(statesKey))
 	if err != nil {
-		return nil, fmt.Errorf("indexer: read the connectors: %w", err)
+		return nil, fmt.Errorf("indexer: reading the connectors: %w", err)
 	}
 	states := map[string]state{}
 	if len(stored) > 0 {
 		if err := json.Unmarshal(stored, &states); err != nil {
-			return nil, fmt.Errorf("indexer: read the connectors: %w", err)
+			return nil, fmt.Errorf("indexer: reading the connectors: %w", err)
 		}
 	}
 	out := make(map[string]*connector, len(states))

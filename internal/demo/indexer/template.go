@@ -59,7 +59,7 @@ func (s *Server) putTemplate(x *exchange) (any, error) {
 	}
 	name := x.PathValue("name")
 	if _, known := all[name]; !known && len(all) >= maxTemplates {
-		return nil, badRequest("there are %d index templates already", maxTemplates)
+		return nil, badRequest("there are already %d index templates", maxTemplates)
 	}
 	all[name] = body
 	encoded, err := json.Marshal(all)

@@ -63,7 +63,7 @@ func (s *Server) webhook(x *exchange) (any, error) {
 	}
 	name := x.PathValue("name")
 	if !s.accepts(name) {
-		return nil, &refusal{status: http.StatusNotFound, words: "no such webhook: write /webhook/NAME"}
+		return nil, &refusal{status: http.StatusNotFound, words: "this path does not exist: write /webhook/NAME"}
 	}
 	body, done, err := s.readBody(x.Request)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Server) webhook(x *exchange) (any, error) {
 	}
 	if before, ok := s.recall(key); ok {
 		if before.sum != sum {
-			return nil, &refusal{status: http.StatusUnprocessableEntity, words: "this Idempotency-Key came with another body before"}
+			return nil, &refusal{status: http.StatusUnprocessableEntity, words: "this Idempotency-Key was already used with another body"}
 		}
 		return before.answer, nil
 	}
@@ -139,7 +139,7 @@ func (s *Server) take(x *exchange, name string, lines []hookLine) (hookAnswer, e
 // parseLines parses a body; an invalid line rejects all of it.
 func parseLines(body []byte) ([]hookLine, error) {
 	if len(body) == 0 || body[len(body)-1] != '\n' {
-		return nil, badRequest("the body does not end with a line feed: it was cut off")
+		return nil, badRequest("the body does not end with a line feed, so it was cut off")
 	}
 	var out []hookLine
 	for n := 1; len(body) > 0; n++ {
@@ -178,7 +178,7 @@ func parseLine(raw []byte) (hookLine, error) {
 	case line.Op == "delete" && line.Deletion != nil && line.Document == nil:
 		fields = line.Deletion
 	default:
-		return line, errors.New(`op is "add" with a document, or "delete" with a deletion`)
+		return line, errors.New(`op must be "add" with a document, or "delete" with a deletion`)
 	}
 	line.url, _ = fields["url"].(string)
 	return line, checkURI(line.url)
@@ -203,7 +203,7 @@ func (s *Server) checkSignature(header string, body []byte, now time.Time) error
 	mac.Write(body)
 	given, err := hex.DecodeString(sum)
 	if err != nil || !hmac.Equal(given, mac.Sum(nil)) {
-		return unauthorized("Sextant-Signature is of another secret or of another body")
+		return unauthorized("Sextant-Signature does not match the secret and the body")
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ type resource struct {
 type site struct {
 	resources map[string]resource
 	redirects map[string]string
-	listed    []*page // in the sitemap: those at the top of the site
+	listed    []*page // pages in the sitemap: those at the top of the site
 	newest    time.Time
 	guest     string // the name of a site other than the main one
 }
@@ -66,7 +66,7 @@ func (s *site) sitemap(origin string) []byte {
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "this site is only for reading: use GET", http.StatusMethodNotAllowed)
+		http.Error(w, "this site is read-only: use GET", http.StatusMethodNotAllowed)
 		return
 	}
 	if target, ok := s.redirects[r.URL.Path]; ok {

@@ -14,7 +14,7 @@ import (
 type page struct {
 	Path, Title, Description, Author string
 	Date                             string // 2025-03-31
-	Lang                             string // of the text; "en" where none is given
+	Lang                             string // of the text; "en" by default
 	Robots, Canonical                string
 	Redirect                         string // the page is only a redirect to this path
 	Status                           int    // status in place of the page; 0: the page

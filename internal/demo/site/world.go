@@ -42,8 +42,8 @@ func (w *World) Books() http.Handler { return w.books }
 // Harbour returns the slow host.
 func (w *World) Harbour() http.Handler { return w.harbour }
 
-// Change makes manuals disappear from the library, so many of its pages that a crawler should not believe it, and adds
-// a notice to the harbour office.
+// Change removes manuals from the library, a share of its pages that a crawler should not accept at once, and adds a
+// notice to the harbour office.
 func (w *World) Change() {
 	w.books.changed.Store(true)
 	w.harbour.changed.Store(true)
@@ -74,7 +74,7 @@ func newNeighbour(folderName, name string, slow time.Duration, quick bool, names
 	return n
 }
 
-// neverFail makes failing pages gone.
+// neverFail turns failing pages into missing ones.
 func (s *site) neverFail() {
 	for path, res := range s.resources {
 		if res.status >= http.StatusInternalServerError {

@@ -107,7 +107,7 @@ func (j *job) recrawl404(w *world, host string) {
 	j.write("status", "404", false)
 	j.write("host", host, true)
 	j.see("/support/serials-1990")
-	j.click("main", "Recrawl all that the filter finds")
+	j.click("main", "Recrawl all matching the filter")
 	j.see("URLs wait to be crawled again")
 	if err := w.until("the page that is there again is indexed", func() bool {
 		var one struct{ Indexed bool }

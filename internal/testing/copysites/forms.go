@@ -24,8 +24,8 @@ func Forms(seed uint64) map[string][]Page {
 	return forms
 }
 
-// staff returns pages of four facts each, and of so many words beside the frame that all of them have. If the host has
-// other pages, they are of another kind, so that these words are not part of the frame.
+// staff returns pages with four facts each, and a number of words, outside the frame, that all of them share. If the
+// host has other pages, they are of another kind, so that these words are not part of the frame.
 func staff(seed uint64, n, frame, shared int, oneTitle bool) []Page {
 	s := &site{writer: newWriter(seed), Layout: Layout{Host: fmt.Sprintf("staff%d.example", seed), Frame: frame, Own: shared + 8}}
 	s.name, s.head, s.foot = s.siteName(), s.text(frame/2), s.text(frame-frame/2)

@@ -1,5 +1,5 @@
-// Package copysites makes sites with known copies: pages with frames and own text of all sizes, pages of one form that
-// are distinct, and the kinds of copies that servers produce.
+// Package copysites generates sites with known copies: pages with frames and own text of all sizes, pages of one form
+// that are distinct, and the kinds of copies that servers produce.
 package copysites
 
 import (
@@ -14,7 +14,7 @@ type Page struct {
 	Of int
 	// Kind is the kind of copy, or of page.
 	Kind string
-	// Own is how many words it has beyond those of all pages of the host.
+	// Own is the number of words that it has in addition to those of all pages of the host.
 	Own int
 }
 
@@ -41,7 +41,7 @@ func Kinds() []string {
 type Layout struct {
 	Host   string
 	Frame  int // words common to all pages
-	Own    int // words of a page beside them
+	Own    int // other words of a page
 	Pages  int
 	Copied int // number of pages that have one copy, of one kind after the other
 	Seed   uint64
@@ -62,7 +62,7 @@ type site struct {
 	name, head, foot string
 }
 
-// Site makes a site: pages each with its own title and text, and copies of some of them.
+// Site returns a site: pages each with its own title and text, and copies of some of them.
 func Site(l Layout) []Page {
 	s := &site{writer: newWriter(l.Seed), Layout: l}
 	s.name, s.head, s.foot = s.siteName(), s.text(l.Frame*2/3), s.text(l.Frame-l.Frame*2/3)
@@ -114,7 +114,7 @@ func (s *site) copied(path string, d draft, kind string, of int) Page {
 	return p
 }
 
-// Copied makes a site in which each page has a copy of each kind.
+// Copied returns a site in which each page has a copy of each kind.
 func Copied(seed uint64, pages, own int) (all []Page) {
 	s := &site{writer: newWriter(seed), Layout: Layout{Host: "copied.example", Frame: 150, Own: own}}
 	s.name, s.head, s.foot = s.siteName(), s.text(100), s.text(50)

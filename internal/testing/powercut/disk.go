@@ -15,7 +15,7 @@ import (
 
 // Disk.mu guards the whole file system: each call, of the kernel or the test, takes the lock.
 
-// Order is what a file system guarantees beyond POSIX.
+// Order describes what a file system guarantees beyond POSIX.
 type Order uint8
 
 // The orders.

@@ -108,7 +108,7 @@ func Suite(t testing.TB, path string) string {
 	if dir := os.Getenv("SEXTANT_CONFORMANCE"); dir != "" {
 		path = filepath.Join(dir, path)
 		if _, err := os.Stat(path); err != nil {
-			Missing(t, "SEXTANT_CONFORMANCE names a folder without this suite: %v", err)
+			Missing(t, "SEXTANT_CONFORMANCE names a folder that lacks this suite: %v", err)
 		}
 		return path
 	}
@@ -125,7 +125,7 @@ func Suite(t testing.TB, path string) string {
 			continue
 		}
 		Missing(t, "the conformance suite %s is neither in shared/conformance beside the checkout nor in "+
-			"SEXTANT_CONFORMANCE: CONTRIBUTING.md says where it comes from", path)
+			"SEXTANT_CONFORMANCE: CONTRIBUTING.md describes its source", path)
 		return ""
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Patience is how long a process may take to respond: far longer than on any machine.
+// Patience is the time that a process has to respond: far longer than on any machine.
 const Patience = 2 * time.Minute
 
 // Await starts a server, and waits until it listens at the address.

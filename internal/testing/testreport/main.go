@@ -74,7 +74,7 @@ func report(events io.Reader, out io.Writer, allowed map[string]bool) error {
 	unexpected := r.skips(out, allowed)
 	r.print(out)
 	if len(unexpected) > 0 {
-		return fmt.Errorf("skipped, and not in the file of allowed skips: %s", strings.Join(unexpected, ", "))
+		return fmt.Errorf("skipped, but not in the file of allowed skips: %s", strings.Join(unexpected, ", "))
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func report(events io.Reader, out io.Writer, allowed map[string]bool) error {
 // results holds the results of all packages.
 type results struct {
 	packages map[string]*tested
-	order    []string          // of packages, as they ended
+	order    []string          // packages in the order in which they ended
 	builds   map[string]string // compiler output, by import path
 	other    string
 }
@@ -91,7 +91,7 @@ type results struct {
 type tested struct {
 	tests       map[string]*test
 	order       []string
-	output      string // outside of tests: the last line is the result
+	output      string // output outside tests; the last line is the result
 	failedBuild string
 }
 

@@ -53,8 +53,8 @@ type Visit struct {
 	Status      int    // of the response
 	Conditional bool   // the request carried If-None-Match or If-Modified-Since
 	UserAgent   string
-	// Begin is when the header was read, End when the response was complete before it was passed to the network: a
-	// client that has read it is never earlier.
+	// Begin is the time when the header was read, End when the response was complete before it was passed to the network:
+	// a client that has read it is never earlier.
 	Begin, End time.Time
 }
 
@@ -113,7 +113,7 @@ func (s *Site) Remove(path string) {
 	delete(s.pages, path)
 }
 
-// Get returns the page at a path as it is now; ok is false if there is none.
+// Get returns the current page at a path; ok is false if there is none.
 func (s *Site) Get(path string) (page Page, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,7 @@ func (s *Site) Get(path string) (page Page, ok bool) {
 	return page, ok
 }
 
-// Visits returns the requests answered so far, in the order in which they began.
+// Visits returns the completed requests, in the order in which they began.
 func (s *Site) Visits() []Visit {
 	s.mu.Lock()
 	visits := slices.Clone(s.visits)
@@ -130,7 +130,7 @@ func (s *Site) Visits() []Visit {
 	return visits
 }
 
-// Hits counts the answered requests for path (with query) on all hosts.
+// Hits counts the completed requests for path (with query) on all hosts.
 func (s *Site) Hits(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -122,7 +122,7 @@ type notWholeError string
 
 // Error implements error.
 func (e notWholeError) Error() string {
-	return "not a whole backup: " + string(e) + "; use another one"
+	return "not a complete backup: " + string(e) + "; use another one"
 }
 
 // Is reports whether target is scheduler.ErrDamaged.
@@ -147,7 +147,7 @@ func (b *Reader) Next() (key, value []byte, err error) {
 	value = b.block[n+m+int(klen):][:vlen]
 	b.block = b.block[n+m+int(klen+vlen):]
 	if bytes.Compare(key, b.last) <= 0 {
-		return nil, nil, notWhole("its keys are not in order after %d", b.keys)
+		return nil, nil, notWhole("its keys are out of order after %d", b.keys)
 	}
 	b.last = append(b.last[:0], key...)
 	b.keys++
@@ -179,7 +179,7 @@ func (b *Reader) nextBlock() error {
 		return b.end()
 	}
 	if n > maxBlock {
-		return notWhole("a block claims to have %d bytes", n)
+		return notWhole("a block states a length of %d bytes", n)
 	}
 	block, err := b.take(int(n))
 	if err == nil {
@@ -200,11 +200,11 @@ func (b *Reader) end() error {
 		return err
 	}
 	if keys != b.keys {
-		return notWhole("it has %d keys and claims %d", b.keys, keys)
+		return notWhole("it has %d keys instead of %d", b.keys, keys)
 	}
 	switch _, err := b.r.ReadByte(); {
 	case err == nil:
-		return notWhole("there is more behind its end")
+		return notWhole("it contains more after its end")
 	case !errors.Is(err, io.EOF):
 		return err
 	}
@@ -242,7 +242,7 @@ func (b *Reader) verify() error {
 	case err != nil:
 		return err
 	case binary.BigEndian.Uint32(sum[:]) != b.sum:
-		return notWhole("a checksum is wrong %d bytes in", b.Read)
+		return notWhole("a checksum is wrong at byte %d", b.Read)
 	}
 	b.sum = crc32.Update(b.sum, castagnoli(), sum[:])
 	return nil

@@ -12,7 +12,7 @@ import (
 // longestValue is the size of the longest value expected: the body of one document.
 const longestValue = 64 << 20
 
-// collectAfter is how many bytes enter the value log before collectGarbage runs again.
+// collectAfter is the number of bytes that enter the value log before collectGarbage runs again.
 const collectAfter = 2 * longestValue
 
 // roomIn checks that the disk of a store's directory has minFree bytes free.
@@ -27,7 +27,7 @@ func roomIn(dir string, minFree int64) error {
 	if free >= minFree {
 		return nil
 	}
-	return fmt.Errorf("store %s: %w: %d MiB are free, %d are needed: free some space, nothing is lost",
+	return fmt.Errorf("store %s: %w: %d MiB are free, %d are required: free some space; nothing is lost",
 		dir, scheduler.ErrFull, free>>20, minFree>>20)
 }
 

@@ -44,7 +44,7 @@ type Engine struct {
 
 var _ kv.Engine = (*Engine)(nil)
 
-// gatherFor is how long a small commit waits for more changes, since each costs syncs.
+// gatherFor is the time for which a small commit waits for more changes, since each costs syncs.
 const gatherFor = 10 * time.Millisecond
 
 // Open opens the database in dir and creates it if needed. Errors wrap scheduler.ErrLocked, ErrDamaged or ErrFull where
@@ -134,9 +134,9 @@ func (e *Engine) change(txn *badger.Txn, key, value []byte) error {
 // refused describes what to do after the disk or Badger refused a write.
 func refused(dir string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
-		return fmt.Errorf("store %s: %w: a write failed, free some space and open the store again: %w", dir, scheduler.ErrFull, err)
+		return fmt.Errorf("store %s: %w: a write failed; free some space and open the store again: %w", dir, scheduler.ErrFull, err)
 	}
-	return fmt.Errorf("store %s: a write failed, open the store again: %w", dir, err)
+	return fmt.Errorf("store %s: a write failed; open the store again: %w", dir, err)
 }
 
 // Room implements kv.Engine: ErrFull if the disk has less free space than required.
@@ -182,7 +182,7 @@ func (e *Engine) Check() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.o.Logger.Debug("Badger's message about a damaged block", "panic", p)
-			err = errors.New("a block is damaged, and what it held is lost")
+			err = errors.New("a block is damaged, and its contents are lost")
 		}
 	}()
 	return e.db.VerifyChecksum()

@@ -44,11 +44,11 @@ func (l *leftOut) err(dir string) error {
 	if name == nil {
 		return nil
 	}
-	return fmt.Errorf("store %s: %w: the index of table %s does not fit its checksum; %s", dir, scheduler.ErrDamaged, filepath.Base(*name), kv.AdviceDamaged)
+	return fmt.Errorf("store %s: %w: the index of table %s does not match its checksum; %s", dir, scheduler.ErrDamaged, filepath.Base(*name), kv.AdviceDamaged)
 }
 
 // errUnread is the error for a value that Badger returns as empty because its file cannot be read.
-var errUnread = errors.New("the file that holds the value cannot be read")
+var errUnread = errors.New("the file that contains the value cannot be read")
 
 // valueOf is item.Value, but returns an error for a value that cannot be read.
 func valueOf(item *badger.Item, fn func([]byte) error) error {

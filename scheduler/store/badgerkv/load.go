@@ -47,7 +47,7 @@ func Build(dir string, o Options, next func() (key, value []byte, err error), ch
 		return fmt.Errorf("store: %w", err)
 	}
 	if err := os.Mkdir(part, 0o700); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("store %s: %s is there, from a restore that runs or was killed: wait for it, or remove that directory", dir, part)
+		return fmt.Errorf("store %s: %s exists, from a restore that is running or was killed: wait for it, or remove that directory", dir, part)
 	} else if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
@@ -82,7 +82,7 @@ func vacant(dir string) error {
 	case err != nil:
 		return fmt.Errorf("store: %w", err)
 	case len(files) > 0:
-		return fmt.Errorf("store %s: a backup is restored to a new or empty directory only, and this one holds %s: name another one or move it away", dir, files[0].Name())
+		return fmt.Errorf("store %s: a backup can only be restored to a new or empty directory, and this one contains %s: name another one, or move it away", dir, files[0].Name())
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func publish(part, dir string) error {
 	return badgerfiles.SyncDir(filepath.Dir(part))
 }
 
-// loadBytes is about how much is passed to Badger at once.
+// loadBytes is the approximate number of bytes passed to Badger at once.
 const loadBytes = 1 << 20
 
 // load fills a new database with what next returns, up to io.EOF, in order of keys. It writes tables of the last level,

@@ -27,7 +27,7 @@ func Exists(dir string) bool {
 func openFiles(dir string, o *Options) (lock *os.File, db *badger.DB, err error) {
 	o.fill()
 	if o.MemtableBytes < MinMemtableBytes {
-		return nil, nil, fmt.Errorf("store %s: memtable of %d bytes is too small: write %d or more", dir, o.MemtableBytes, MinMemtableBytes)
+		return nil, nil, fmt.Errorf("store %s: a memtable of %d bytes is too small: write %d or more", dir, o.MemtableBytes, MinMemtableBytes)
 	}
 	if err := prepare(dir, *o); err != nil {
 		return nil, nil, err

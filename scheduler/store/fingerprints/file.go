@@ -11,7 +11,7 @@ import (
 
 // ErrFile is returned by Load for anything but a complete file of this format. The set must then be rebuilt from the
 // store.
-var ErrFile = errors.New("not a whole file of fingerprints")
+var ErrFile = errors.New("not a complete file of fingerprints")
 
 // The file: magic, mark (8 bytes); for each of the 256 stripes the number of its values (4 bytes) and the values,
 // ascending, 6 bytes each; the total number of values (8 bytes); CRC-32C of everything before (4 bytes). Numbers are
@@ -84,7 +84,7 @@ func Load(r io.Reader) (*Set, uint64, error) {
 	}
 	switch n, err := io.ReadFull(r, make([]byte, 1)); {
 	case n > 0:
-		return nil, 0, fmt.Errorf("fingerprints: %w: there is more behind its end", ErrFile)
+		return nil, 0, fmt.Errorf("fingerprints: %w: it contains more after its end", ErrFile)
 	case !errors.Is(err, io.EOF):
 		return nil, 0, fmt.Errorf("fingerprints: %w", err)
 	}
@@ -129,7 +129,7 @@ func (l *loader) stripes() (*Set, error) {
 	for i := range s.stripes {
 		n := int(binary.BigEndian.Uint32(l.read(4)))
 		if n > maxStripe {
-			return nil, fmt.Errorf("fingerprints: %w: part %d claims %d values", ErrFile, i, n)
+			return nil, fmt.Errorf("fingerprints: %w: part %d states %d values", ErrFile, i, n)
 		}
 		sorted := l.read(n * wholeWidth)
 		if l.err != nil {

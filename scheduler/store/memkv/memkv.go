@@ -125,7 +125,7 @@ func (e *Engine) Append(segment, offset uint64, value []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if uint64(len(e.segments[segment])) != offset {
-		return errors.New("a body does not follow the one before it")
+		return errors.New("a body does not directly follow the previous one")
 	}
 	if e.segments == nil {
 		e.segments = map[uint64][]byte{}

@@ -56,7 +56,7 @@ func DecodeHost(b []byte) (scheduler.HostState, error) {
 	h.Backoff, h.Errors, h.Delay = time.Duration(r.varint()), int(r.varint()), time.Duration(r.varint())
 	responses := r.uvarint()
 	if responses > math.MaxUint16 {
-		r.fail(fmt.Errorf("responses %#x of a host are too many", responses))
+		r.fail(fmt.Errorf("a host has too many responses, %#x", responses))
 	}
 	h.Responses = uint16(responses)
 	if f&hostNextAt != 0 {

@@ -161,7 +161,7 @@ func DecodeOrder(b []byte) (Order, error) {
 		o.Place.Sum = binary.BigEndian.Uint32(sum)
 	}
 	if p := o.Place; r.err == nil && (p.Segment == 0 || p.Length > MaxBody || p.Offset > math.MaxInt64-MaxBody) {
-		r.fail(fmt.Errorf("no body can be %d bytes from byte %d on of segment %d", p.Length, p.Offset, p.Segment))
+		r.fail(fmt.Errorf("a body of %d bytes from byte %d of segment %d is not possible", p.Length, p.Offset, p.Segment))
 	}
 	return o, r.end()
 }

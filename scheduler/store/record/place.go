@@ -93,7 +93,7 @@ func DecodeOrderPlace(b []byte) (OrderPlace, error) {
 	}
 	p.Seq, p.Size, p.Segment = r.uvarint(), r.uvarint(), r.uvarint()
 	if r.err == nil && p.Kind != KindOrder && !p.Pends() {
-		r.fail(fmt.Errorf("order state %q is not known", p.Kind))
+		r.fail(fmt.Errorf("unknown order state %q", p.Kind))
 	}
 	return p, r.end()
 }

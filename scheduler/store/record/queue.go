@@ -16,7 +16,7 @@ import (
 // Form of a chunk: a bit for each URL in it, 4 bytes, and their keys. The n-th bit from below, and its key, belong to
 // the number of the chunk's key plus n.
 
-// ChunkLen is how many numbers of a queue share a key. The number of a chunk is divisible by it.
+// ChunkLen is the number of places of a queue that share a key. The number of a chunk is divisible by it.
 const ChunkLen = 32
 
 const (
@@ -71,7 +71,7 @@ func DecodeQueue(b []byte) (Queue, error) {
 	}
 	q.Done = Done(r.bytes(uint64(len(r.b))))
 	if r.err == nil && !q.Done.valid() {
-		r.fail(errors.New("what is done of its chunks cannot be"))
+		r.fail(errors.New("its record of completed chunks is impossible"))
 	}
 	return q, r.end()
 }

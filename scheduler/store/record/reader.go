@@ -15,7 +15,7 @@ import (
 // valueVersion is the first byte of each stored value with its own form. Values with another version are not read.
 const valueVersion = 1
 
-var errShort = errors.New("value ends too early")
+var errShort = errors.New("the value ends too early")
 
 func appendString(b []byte, s string) []byte {
 	b = binary.AppendUvarint(b, uint64(len(s)))
@@ -36,7 +36,7 @@ type reader struct {
 func newReader(b []byte) reader {
 	r := reader{b: b}
 	if v := r.byte(); r.err == nil && v != valueVersion {
-		r.fail(fmt.Errorf("value has version %d, this program knows %d", v, valueVersion))
+		r.fail(fmt.Errorf("the value has version %d, but this program supports %d", v, valueVersion))
 	}
 	return r
 }
@@ -68,7 +68,7 @@ func (r *reader) byte() byte {
 func (r *reader) enum(what string, end byte) byte {
 	v := r.byte()
 	if v >= end {
-		r.fail(fmt.Errorf("%s %d is not known", what, v))
+		r.fail(fmt.Errorf("unknown %s %d", what, v))
 		return 0
 	}
 	return v
@@ -110,7 +110,7 @@ func (r *reader) time() time.Time {
 // end returns the error of the whole value; excess bytes are one.
 func (r *reader) end() error {
 	if r.err == nil && len(r.b) > 0 {
-		r.err = fmt.Errorf("%d bytes too many in value", len(r.b))
+		r.err = fmt.Errorf("the value has %d bytes too many", len(r.b))
 	}
 	return r.err
 }

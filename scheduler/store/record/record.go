@@ -160,7 +160,7 @@ func Decode(b []byte) (scheduler.Record, error) {
 		r.fail(fmt.Errorf("depth %d is above 65535", depth))
 	}
 	if f >= flagsEnd {
-		r.fail(fmt.Errorf("flags %#x are not known", f))
+		r.fail(fmt.Errorf("unknown flags %#x", f))
 	}
 	rec.Depth = uint16(depth)
 	rec.Root, rec.Indexed, rec.Settled = f&flagRoot != 0, f&flagIndexed != 0, f&flagSettled != 0
@@ -318,7 +318,7 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 func (r *reader) reason() scheduler.Reason {
 	n := scheduler.Reason(r.byte())
 	if !n.Known() {
-		r.fail(fmt.Errorf("%s is not known", n))
+		r.fail(fmt.Errorf("unknown %s", n))
 		return scheduler.NoReason
 	}
 	return n

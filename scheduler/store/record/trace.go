@@ -89,7 +89,7 @@ func (r *reader) trace(rec *scheduler.Record) {
 	if f&traceType != 0 {
 		switch n := int(r.byte()); {
 		case n > len(mediaTypes):
-			r.fail(fmt.Errorf("media type %d is not known", n))
+			r.fail(fmt.Errorf("unknown media type %d", n))
 		case n > 0:
 			rec.MediaType = mediaTypes[n-1]
 		default:

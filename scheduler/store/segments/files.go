@@ -144,7 +144,7 @@ func (f *Files) Sweep() {
 	f.mu.Unlock()
 	for _, g := range now {
 		if err := f.stored.Drop(g.number); err != nil {
-			f.log.Warn("cannot remove a file of the outbox that is not needed any more; the next start tries again", "error", err)
+			f.log.Warn("cannot remove an unused file of the outbox; the next start retries", "error", err)
 		}
 	}
 }

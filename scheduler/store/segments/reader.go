@@ -75,7 +75,7 @@ func (r *Reader) Read(p record.BodyPlace) ([]byte, error) {
 		return nil, lost(err)
 	}
 	if Sum(b) != p.Sum {
-		return nil, fmt.Errorf("%w: %d bytes from byte %d on of segment %d do not fit their checksum", ErrDamaged, p.Length, p.Offset, p.Segment)
+		return nil, fmt.Errorf("%w: %d bytes from byte %d of segment %d do not match their checksum", ErrDamaged, p.Length, p.Offset, p.Segment)
 	}
 	return b, nil
 }

@@ -154,7 +154,7 @@
     const box = byId("word"), said = [];
     if (!sum) said.push("What it deletes could not be counted in time. If it is more than a few documents, their deletions stay pending unless you let them be deleted.");
     else if (sum.deleted) said.push(`${plural(sum.deleted, "document")} of ${sum.indexed} would be deleted.`);
-    if (sum?.held) said.push("That is more than an edit may delete without your word. Pending deletions leave the documents in the index until you release them.");
+    if (sum?.held) said.push("That is more than an edit may delete without your confirmation. Pending deletions leave the documents in the index until you release them.");
     if (failed) said.push(failed);
     byId("word-count").textContent = said.join(" ");
     byId("word-by").replaceChildren(...(sum?.by.length ? [answers.causes(sum.by, "document")] : []));

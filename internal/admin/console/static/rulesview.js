@@ -119,7 +119,7 @@
       ["deleted", "document would be deleted", "documents would be deleted"],
       ["excluded", "URL newly excluded", "URLs newly excluded"],
       ["elsewhere", "URL newly outside of the crawl space", "URLs newly outside of the crawl space"],
-      ["excluded_when_taken", "URL excluded when it is next taken", "URLs excluded when they are next taken"],
+      ["excluded_when_taken", "URL excluded when it is next taken", "URLs excluded when they are next visited"],
       ["readmitted", "URL crawled again", "URLs crawled again"],
       ["moved", "URL moved to another fifo", "URLs moved to another fifo"],
       ["reread", "page read again for links that were outside", "pages read again for links that were outside"],

@@ -102,7 +102,7 @@ func (m *mark) check(dir string) error {
 		return err
 	}
 	if now.ManifestBytes != m.ManifestBytes || now.ManifestSum != m.ManifestSum {
-		return fmt.Errorf("the file %s is not as it was when the store was closed", badger.ManifestFilename)
+		return fmt.Errorf("the file %s changed after the store was closed", badger.ManifestFilename)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -113,7 +113,7 @@ func (m *mark) check(dir string) error {
 			return err
 		}
 		if was := m.Files[name].Bytes; info.Size() != was {
-			return fmt.Errorf("the file %s has %d bytes, it had %d when the store was closed", name, info.Size(), was)
+			return fmt.Errorf("the file %s has %d bytes, but had %d when the store was closed", name, info.Size(), was)
 		}
 	}
 	return nil

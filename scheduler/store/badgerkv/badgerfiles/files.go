@@ -91,7 +91,7 @@ func checkRegular(dir, other string) error {
 	return nil
 }
 
-// Leftovers are what a killed process left: memtables, which Badger writes to tables when it is closed, and empty log
+// Leftovers are files of a killed process: memtables, which Badger writes to tables when it is closed, and empty log
 // files. A process that is killed between creating or truncating such a file and the next step leaves an empty one, and
 // Badger refuses to open it.
 type Leftovers struct {

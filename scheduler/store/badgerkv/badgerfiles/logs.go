@@ -199,7 +199,7 @@ func checkLogs(dir string, closed *mark) (torn []Torn, err error) {
 			case err != nil:
 				return nil, err
 			case closed != nil && ext == ".mem" && end != noLog:
-				return nil, fmt.Errorf("the file %s was not there when the store was closed", filepath.Base(name))
+				return nil, fmt.Errorf("the file %s did not exist when the store was closed", filepath.Base(name))
 			case end < 0:
 			case !written:
 				return nil, fmt.Errorf("the file %s is damaged at byte %d", filepath.Base(name), end)
