@@ -126,6 +126,10 @@ func (p *parser) fieldInTargets(n, crawler *node, f *policy.Field) {
 			p.warnf(n.valueAt("name"), "the target of kind %s at %s makes the meta %s by itself, and does not get that of this Field: write another name",
 				kind.name, p.lineAndColumn(target.at), f.Name)
 		}
+		if f.Name == push.MetaDeny && (kind.name == "papi" || kind.name == "funnelback") {
+			p.warnf(n.valueAt("name"), "the target of kind %s at %s does not enforce %s: write only the users that are allowed, or another target",
+				kind.name, p.lineAndColumn(target.at), push.MetaDeny)
+		}
 		isNamed := slices.ContainsFunc(target.children, func(c *node) bool {
 			return c.spec.Name == "PushField" && c.str("name") == wire.MetaPrefix+f.Name
 		})

@@ -140,6 +140,9 @@ func (e explanation) decision(x *admin.Explanation) {
 	for _, name := range slices.Sorted(maps.Keys(x.Metas)) {
 		e.row("meta", "%s = %s", name, strings.Join(x.Metas[name], ", "))
 	}
+	for _, f := range x.Fields {
+		e.row("field", "%s by %s", f.Name, f.Select)
+	}
 }
 
 // reasons writes the gates and the matching rules, and counts the others.

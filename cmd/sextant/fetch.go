@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -289,6 +291,24 @@ func linkWords(l *crawl.TrialLink) string {
 	return words
 }
 
+// shownChunks bounds how many chunks are listed.
+const shownChunks = 20
+
+// printChunks lists the sections of a document's chunks, and their sizes.
+func printChunks(chunks []push.Chunk, row func(string, string, ...any)) {
+	if len(chunks) > 0 {
+		row("", "%s:", count(len(chunks), "chunk"))
+	}
+	for i := range chunks[:min(len(chunks), shownChunks)] {
+		c := &chunks[i]
+		place := strings.Join(c.Headings, " > ")
+		if c.Anchor != "" {
+			place += " #" + c.Anchor
+		}
+		row("", "%s: %s", cmp.Or(strings.TrimSpace(place), "(beginning)"), begin(strings.ReplaceAll(c.Text, "\n", " "), 60))
+	}
+}
+
 // longestMeta bounds the printed part of a document's meta.
 const longestMeta = 500
 
@@ -305,6 +325,7 @@ func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 		for _, name := range slices.Sorted(maps.Keys(f.Document.Metas)) {
 			row("", "meta %s = %s", name, begin(strings.Join(f.Document.Metas[name], ", "), longestMeta))
 		}
+		printChunks(f.Document.Chunks, row)
 	} else if f.Stored.LastError == "" && f.Location != "" {
 		row("push", "nothing: it leads elsewhere")
 	} else {

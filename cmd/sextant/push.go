@@ -47,7 +47,7 @@ func printPushReport(c *cli.Context, r *compare.Report) error {
 			compare.Difference
 			word, done string
 			n          int
-		}{{r.Missing, "missing", "queued to be fetched again", r.Requeued}, {r.Foreign, "foreign", "deleted", r.Deleted}} {
+		}{{r.Missing, "missing", "", 0}, {r.Different, "different", "", 0}, {r.Foreign, "foreign", "deleted", r.Deleted}} {
 			fmt.Fprintf(out, "%s: %d", d.word, d.Count)
 			if d.n > 0 {
 				fmt.Fprintf(out, ", %d %s", d.n, d.done)
@@ -57,8 +57,11 @@ func printPushReport(c *cli.Context, r *compare.Report) error {
 				fmt.Fprintln(out, "  "+wire.Plain(u))
 			}
 		}
+		if r.Requeued > 0 {
+			fmt.Fprintf(out, "%d queued to be fetched again\n", r.Requeued)
+		}
 	}
-	if r.Missing.Count+r.Foreign.Count > 0 {
+	if r.Missing.Count+r.Foreign.Count+r.Different.Count > 0 {
 		return no(nil)
 	}
 	return nil

@@ -55,6 +55,8 @@ type Settings struct {
 	// DetectPatterns learns which URLs lead to such documents, and follows no more of
 	// them after a while. It needs NearDuplicates, and counts when a crawl is made.
 	DetectPatterns bool
+	// DetectLanguage finds the language of documents by their text.
+	DetectLanguage bool
 	// Collapse gives documents beyond CollapseDepth path segments the URL of their site
 	// at that depth as the meta collapse_key.
 	Collapse      bool

@@ -12,13 +12,20 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // inside holds the values of a page's Fields. The zero value is that of a page without Fields.
 type inside struct {
-	fields []Found
+	// unsureOf is the first Field of permissions whose values are not all known, or "".
+	unsureOf string
+	fields   []Found
+	chunks   []push.Chunk
+	// chunksCut means that there are more chunks.
+	chunksCut bool
 }
 
 // Found is a field that was looked for.
@@ -28,7 +35,7 @@ type Found struct {
 	Values   []string `json:"values"`
 	// Failed is the reason why the search did not run or finish.
 	Failed string `json:"failed,omitempty"`
-	// Cut means that it is a content that exceeds the limit.
+	// Cut means that it exceeds a limit of length or number.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -50,6 +57,11 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 	if main {
 		v.mainContent(looked.kept, p)
 	}
+	if words := looked.kept.order.ChunkWords; isPage {
+		in.chunks, in.chunksCut = looked.kept.found.Chunks, looked.kept.found.ChunksCut
+	} else if words > 0 {
+		in.chunks, in.chunksCut = tree.ChunksOf(p.Text, words)
+	}
 	for i, f := range looked.fields {
 		found := Found{Name: f.Name, Selector: f.Selector, Values: []string{}}
 		switch s := looked.by[i]; {
@@ -67,6 +79,7 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 		if f.IsAddress() {
 			v.absolute(found.Values, p)
 		}
+		found.divide(f)
 		in.fields = append(in.fields, found)
 	}
 	v.count(&in, result)
@@ -94,7 +107,9 @@ type search struct {
 	body   []byte
 	found  tree.Found
 	failed string // the reason why it was not done
-	taken  int    // of the picked values
+	// permissions is set if it is for permissions, too.
+	permissions bool
+	taken       int // of the picked values
 }
 
 // next returns the values of the next pick.
@@ -117,10 +132,10 @@ func (v *visit) looked(response *fetcher.Response, p *extract.Page, main bool) *
 	if p.Content != nil { // what RemoveElements and noindex regions take out must not come back
 		all.kept = &search{order: tree.Order{ContentType: "text/html; charset=" + p.ContentCharset}, body: p.Content}
 	}
-	all.kept.order.Main = main
+	all.kept.order.Main, all.kept.order.ChunkWords = main, v.policy.Settings.Inside.ChunkWords(v.lease.URL)
 	for i := range v.policy.Settings.Inside.Fields {
 		f := &v.policy.Settings.Inside.Fields[i]
-		if f.Match != nil && !f.Match(v.lease.URL) {
+		if !f.Matches(v.lease.URL) {
 			continue
 		}
 		var by *search
@@ -132,7 +147,8 @@ func (v *visit) looked(response *fetcher.Response, p *extract.Page, main bool) *
 			by = all.whole
 		}
 		if by != nil {
-			by.order.Picks = append(by.order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: f.Multiple, Bytes: f.MaxBytes})
+			by.permissions = by.permissions || policy.IsPermission(f.Name)
+			by.order.Picks = append(by.order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: f.Multiple || f.Split != "", Bytes: f.MaxBytes})
 		}
 		all.fields, all.by = append(all.fields, f), append(all.by, by)
 	}
@@ -163,7 +179,7 @@ func (v *visit) mainContent(s *search, p *extract.Page) {
 func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) {
 	picks := s.order.Picks
 	switch {
-	case len(picks) == 0 && !s.order.Main:
+	case len(picks) == 0 && !s.order.Main && s.order.ChunkWords == 0:
 		return nil
 	case !isPage:
 		s.found.Picked = make([]tree.Picked, len(picks))
@@ -190,7 +206,7 @@ func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) 
 		reason = e.Reason
 	}
 	v.unsearched(s.body, reason, fmt.Sprint(err))
-	if s.order.Main && reason.OfMachine() {
+	if (s.order.Main || s.permissions) && reason.OfMachine() {
 		v.machineFailed = err
 	}
 	s.found, s.failed = tree.Found{}, string(reason)
@@ -227,7 +243,7 @@ func plainValues(f *policy.Field, response *fetcher.Response, p *extract.Page) [
 		}
 	}
 	values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
-	if !f.Multiple && len(values) > 1 {
+	if !f.Multiple && f.Split == "" && len(values) > 1 {
 		values = values[:1]
 	}
 	return values
@@ -258,8 +274,8 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 		values, cut := in.valuesOf(f.Name)
 		found := len(values) > 0
 		v.meter.Fields.Add(f.Name, found, cut)
-		all = all && found
-		if found || result.Reason != scheduler.NoReason {
+		all = all && (found || f.Name == push.MetaDeny)
+		if found || f.Name == push.MetaDeny || result.Reason != scheduler.NoReason {
 			continue
 		}
 		result.Reason, result.Words = scheduler.ReasonNoField, "the field "+f.Name+" was not found"
@@ -268,6 +284,7 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 		}
 	}
 	v.meter.HostPages.AddSearched(v.lease.Place.Host, all)
+	v.unsure(in, result)
 }
 
 // valuesOf returns the values of the first field of a name that found some, and whether they were truncated.
@@ -293,6 +310,9 @@ const cutMeta = "content_cut"
 
 // over puts the fields in place of the page's own metas of their names.
 func (in *inside) over(metas []extract.Meta) []extract.Meta {
+	if in.chunksCut {
+		metas = append(slices.Clone(metas), extract.Meta{Name: cutMeta, Content: wire.Chunks})
+	}
 	if len(in.fields) == 0 {
 		return metas
 	}

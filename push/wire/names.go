@@ -27,14 +27,17 @@ func parts() []string {
 }
 
 // Parts are the names that parts of a document have by themselves, metas included.
-func Parts() []string { return append(parts(), "metas") }
+func Parts() []string { return append(parts(), "metas", Chunks) }
+
+// Chunks is the name of the part of a document that is a list of objects.
+const Chunks = "chunks"
 
 // CheckName returns an error if no document can have a name of Names.
 func CheckName(name string) error {
-	if name == "metas" || slices.Contains(parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
+	if name == "metas" || name == Chunks || slices.Contains(parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
 		return nil
 	}
-	return fmt.Errorf("%q is not part of a document: write %s, metas, or %sNAME for one meta", name, strings.Join(parts(), ", "), MetaPrefix)
+	return fmt.Errorf("%q is not part of a document: write %s, chunks, metas, or %sNAME for one meta", name, strings.Join(parts(), ", "), MetaPrefix)
 }
 
 // Over returns the names of n, and those of base that n does not have.
@@ -83,6 +86,9 @@ func (n Names) Fields(d *push.Document, meta func(name string) string) map[strin
 	}
 	if name, ok := n.of("depth"); ok {
 		add(out, name, d.Depth)
+	}
+	if name, ok := n.of(Chunks); ok && len(d.Chunks) > 0 {
+		add(out, name, d.Chunks)
 	}
 	n.metas(out, d.Metas, meta)
 	return out
