@@ -166,7 +166,8 @@ func (p *parser) pageField(n, crawler *node, c *Crawler) {
 		return
 	}
 	f := policy.Field{
-		Name: strings.TrimSpace(n.str("name")), Selector: n.str("select"), Attribute: strings.TrimSpace(n.str("attribute")), Multiple: n.boolean("multiple"), Split: n.str("split"),
+		Name: strings.TrimSpace(n.str("name")), Selector: n.str("select"), Attribute: strings.TrimSpace(n.str("attribute")),
+		Multiple: n.boolean("multiple"), Split: n.str("split"),
 	}
 	s, err := tree.Parse(f.Selector)
 	if err != nil {

@@ -96,10 +96,6 @@ func (p *parser) pushFields(push *node) map[string]string {
 			continue
 		}
 		as, drop := n.str("as"), n.boolean("drop")
-		if kind := kindOfPush(push.str("kind")); name.text == wire.Chunks && as != "" && kind.shortMetas {
-			p.errorf(name.value, "name=%s is a list of objects, which kind=%q does not take: remove this", quote(name.text), kind.name)
-			continue
-		}
 		if err := wire.CheckName(name.text); err != nil {
 			p.errorf(name.value, "name=%s", err)
 			continue

@@ -178,7 +178,7 @@ func elasticPush() []Attribute {
 		{Name: "index", NotEmpty: true, Doc: "Index, or alias with one index to write to; required."},
 		{Name: "pipeline", NotEmpty: true, Doc: "Ingest pipeline for the documents."},
 		{Name: "chunks", Type: Enum, Default: "nested", Values: []string{"nested", "documents"},
-			Doc: "Whether [Chunks](content.md#chunks) are nested objects of a page's document, or documents of their own."},
+			Doc: "Whether [Chunks](content.md#chunks) are nested objects of a page's document, or separate documents."},
 		boolean("createTemplate", "false", "Whether to create an index template sextant-INDEX if it does not exist. It applies to indexes created later."),
 	}
 }
@@ -267,8 +267,9 @@ func makeElastic(r *pushReader, openSearch bool, token func(secret.Value) wire.H
 	}
 	return opens(elastic.Settings{
 		Name: r.name, OpenSearch: openSearch,
-		Index: r.str("index"), Pipeline: r.str("pipeline"), CreateTemplate: r.boolean("createTemplate"), ChunkDocuments: r.str("chunks") == "documents",
-		Fields: r.p.pushFields(r.node), Server: r.server(token), Limits: r.limits(),
+		Index: r.str("index"), Pipeline: r.str("pipeline"), CreateTemplate: r.boolean("createTemplate"),
+		ChunkDocuments: r.str("chunks") == "documents",
+		Fields:         r.p.pushFields(r.node), Server: r.server(token), Limits: r.limits(),
 	}, elastic.New)
 }
 

@@ -21,14 +21,19 @@ func permissionFields() *policy.Inside {
 	}}
 }
 
+// adds gives a meta to everyone.
+func adds(meta string) []actionrules.Action {
+	return []actionrules.Action{{Verb: actionrules.AddMeta, Name: meta, Value: "everyone"}}
+}
+
 // aclOf are the permissions of a document as one word each.
 func (b *bench) aclOf(url string) string {
 	m := b.target.documents[url].Metas
 	return strings.Join(m["acl_allow"], "|") + " not " + strings.Join(m["acl_deny"], "|")
 }
 
-// TestPermissions: who may find a document is what its site's header and the rules say, never what the page says of
-// itself; nothing that is not fully known opens a document.
+// TestPermissions: the site's header and the rules allow users to find a document, never the page itself; nothing that
+// is not fully known opens a document.
 func TestPermissions(t *testing.T) {
 	many := make([]string, 10_000)
 	for i := range many {
@@ -37,7 +42,8 @@ func TestPermissions(t *testing.T) {
 	site := siteOf(t, map[string]string{
 		"/plain": "X-Allow: hr, staff ,hr\nX-Deny: guests\n\n<p>plain",
 		"/claim": "X-Allow: hr\n\n<meta name=acl_allow content=everyone><meta name='ACL Allow' content=everyone>" +
-			"<meta name=acl-allow content=everyone><meta name=security content=everyone><meta property=aclAllow content=everyone><p>claim",
+			"<meta name=acl-allow content=everyone><meta name=security content=everyone>" +
+			"<meta property=aclAllow content=everyone><p>claim",
 		"/open":     "<meta name=acl_allow content=everyone><p>open",
 		"/many":     "X-Allow: everyone\nX-Deny: " + strings.Join(many, ",") + "\n\n<p>many",
 		"/long":     "X-Allow: everyone\nX-Deny: " + strings.Repeat("x", 2000) + "\n\n<p>long",
@@ -46,8 +52,7 @@ func TestPermissions(t *testing.T) {
 	b := openBench(t, site)
 	b.settings.Inside = permissionFields()
 	b.settings.Rules.Rules = []actionrules.Rule{
-		{If: path("/public/"), Then: []actionrules.Action{{Verb: actionrules.AddMeta, Name: "acl_allow", Value: "everyone"}}},
-		{If: path("/many"), Then: []actionrules.Action{{Verb: actionrules.AddMeta, Name: "security", Value: "everyone"}}},
+		{If: path("/public/"), Then: adds("acl_allow")}, {If: path("/many"), Then: adds("security")},
 	}
 	b.once()
 	at := site.Origins()[0]
@@ -67,15 +72,18 @@ func TestPermissions(t *testing.T) {
 			}
 		}
 	}
-	for path, want := range map[string]string{"/many": "no one is allowed to find the document", "/open": "the field acl_allow was not found", "/plain": ""} {
-		if r, _ := b.record(at + path); !strings.Contains(r.LastError, want) || (r.Reason == "no_field") != (want != "") {
+	for path, want := range map[string]string{
+		"/many": "no one is allowed to find the document", "/open": "the field acl_allow was not found", "/plain": "",
+	} {
+		r, _ := b.record(at + path)
+		if !strings.Contains(r.LastError, want) || (r.Reason == "no_field") != (want != "") {
 			t.Errorf("%s: %s: %s", path, r.Reason, r.LastError)
 		}
 	}
 }
 
-// TestPermissionsChange: another permission reaches the target though the text is the same and the server says that
-// nothing was modified; without the header the meta is gone.
+// TestPermissionsChange: another permission reaches the target though the text is the same and a conditional request
+// would get a 304; without the header the meta is gone.
 func TestPermissionsChange(t *testing.T) {
 	site := siteOf(t, map[string]string{"/a": "X-Allow: hr\n\n<p>text", "/b": "<p>other"})
 	b := openBench(t, site)
@@ -83,7 +91,8 @@ func TestPermissionsChange(t *testing.T) {
 	b.once()
 	at := site.Origins()[0]
 	for _, tt := range []struct{ page, want string }{
-		{"X-Allow: staff\n\n<p>text", "staff not "}, {"X-Allow: staff\nX-Deny: hr\n\n<p>text", "staff not hr"}, {"<p>text", " not "},
+		{"X-Allow: staff\n\n<p>text", "staff not "}, {"X-Allow: staff\nX-Deny: hr\n\n<p>text", "staff not hr"},
+		{"<p>text", " not "},
 	} {
 		site.Set("/a", pageOf(tt.page))
 		b.once(at + "/a")
@@ -103,11 +112,13 @@ func TestPermissionsChange(t *testing.T) {
 	}
 }
 
-// TestPermissionsAreNoCopies: a document with permissions is no copy of one with others, whose finders would then be
-// those of the other.
+// TestPermissionsAreNoCopies: a document with permissions is no copy of one with others, and not left out for it.
 func TestPermissionsAreNoCopies(t *testing.T) {
 	text := prose(1, 400, "")
-	site := siteOf(t, map[string]string{"/a": "X-Allow: hr\n\n<p>" + text, "/b": "X-Allow: staff\n\n<p>" + text, "/c": "X-Allow: staff\n\n<p>" + text, "/d": "<p>" + text, "/e": "<p>" + text})
+	site := siteOf(t, map[string]string{
+		"/a": "X-Allow: hr\n\n<p>" + text, "/b": "X-Allow: staff\n\n<p>" + text, "/c": "X-Allow: staff\n\n<p>" + text,
+		"/d": "<p>" + text, "/e": "<p>" + text,
+	})
 	b := openBench(t, site)
 	b.settings.NearDuplicates = true
 	b.settings.Inside = permissionFields()
@@ -121,8 +132,7 @@ func TestPermissionsAreNoCopies(t *testing.T) {
 	}
 }
 
-// TestPermissionsUnread: if the page cannot be searched for whom it is denied to, no one is allowed to find it until it
-// is read.
+// TestPermissionsUnread: if the page cannot be searched for denied users, no one is allowed to find it until it is read.
 func TestPermissionsUnread(t *testing.T) {
 	site := siteOf(t, map[string]string{"/a": "X-Allow: everyone\n\n<i class=deny>hr</i>loops"})
 	b := openBench(t, site)

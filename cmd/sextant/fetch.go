@@ -305,7 +305,8 @@ func printChunks(chunks []push.Chunk, row func(string, string, ...any)) {
 		if c.Anchor != "" {
 			place += " #" + c.Anchor
 		}
-		row("", "%s: %s", cmp.Or(strings.TrimSpace(place), "(beginning)"), begin(strings.ReplaceAll(c.Text, "\n", " "), 60))
+		text := begin(strings.ReplaceAll(c.Text, "\n", " "), 60)
+		row("", "%s: %s", cmp.Or(strings.TrimSpace(place), "(beginning)"), text)
 	}
 }
 

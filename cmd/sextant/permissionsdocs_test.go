@@ -90,8 +90,8 @@ func manualFilter(t *testing.T) func(metas map[string][]string) bool {
 	}
 }
 
-// TestPermissionsOfTheManual crawls a site by the configuration of docs/permissions.md into an index, twice, and asks it
-// with the filter of the page. Chunks have the permissions of their page.
+// TestPermissionsOfTheManual crawls a site by the configuration of docs/permissions.md into an index, twice, and
+// filters its documents as the page shows. Chunks have the permissions of their page.
 func TestPermissionsOfTheManual(t *testing.T) {
 	site := &intranet{headers: map[string]http.Header{}}
 	site.set("/", "staff")
@@ -110,9 +110,10 @@ func TestPermissionsOfTheManual(t *testing.T) {
 	index := httptest.NewServer(server.Handler())
 	defer index.Close()
 	dir := t.TempDir()
-	config := strings.NewReplacer("https://intranet.example.com", web.URL, "https://search.example.com:9200", index.URL+"/elastic",
-		`createTemplate="true"`, `createTemplate="true" chunks="documents"`, "<Crawler ", `<Crawler throttleTimeMS="0" `,
-		"<Rules>", `<Chunks/><Push kind="papi" url="`+index.URL+`" connector="web"/><Rules>`).Replace(configOf(t, "permissions.md"))
+	config := strings.NewReplacer(
+		"https://intranet.example.com", web.URL, "https://search.example.com:9200", index.URL+"/elastic",
+		`createTemplate="true"`, `createTemplate="true" chunks="documents"`,
+		"<Crawler ", `<Crawler throttleTimeMS="0" `, "<Rules>", `<Chunks/><Push kind="papi" url="`+index.URL+`" connector="web"/><Rules>`).Replace(configOf(t, "permissions.md"))
 	testdir.Write(t, filepath.Join(dir, "CrawlConfig.xml"), config)
 	run := func(args ...string) string {
 		args = append(args, "-c", filepath.Join(dir, "CrawlConfig.xml"))
@@ -150,7 +151,8 @@ func TestPermissionsOfTheManual(t *testing.T) {
 	}
 	run("run", "--once", "--listen=off")
 	check("/hr", "/public/a")
-	if tokens := documentIn(t, index.URL, "web", web.URL+"/hr")["security"]; !cmp.Equal(tokens, []string{"hr", "board"}) {
+	tokens := documentIn(t, index.URL, "web", web.URL+"/hr")["security"]
+	if !cmp.Equal(tokens, []string{"hr", "board"}) {
 		t.Errorf("security is %q", tokens)
 	}
 	run("push", "verify")
@@ -166,7 +168,8 @@ func TestPermissionsOfTheManual(t *testing.T) {
 	if !strings.Contains(out, "acl_allow = everyone") || !strings.Contains(out, "acl_deny by header:X-Deny-Groups") {
 		t.Errorf("explain:\n%s", out)
 	}
-	if out := run("fetch", web.URL+"/denied"); !strings.Contains(out, "field     acl_allow = hr (header:X-Read-Groups)") || !strings.Contains(out, "1 chunk:") {
+	out = run("fetch", web.URL+"/denied")
+	if !strings.Contains(out, "field     acl_allow = hr (header:X-Read-Groups)") || !strings.Contains(out, "1 chunk:") {
 		t.Errorf("fetch:\n%s", out)
 	}
 }

@@ -96,7 +96,8 @@ func (e *Explainer) Explain(raw string, u weburl.URL, by Found) Explained {
 	e.explainTraps(&x, by)
 	e.explainPatterns(&x, by.Known)
 	if x.Status == 0 {
-		x.Fifo, x.Fetch, x.Fields = FifoOf(v.Decision), e.policy.Settings.fetchOf(v.URL), e.policy.Settings.Inside.fieldsOf(v.URL)
+		x.Fifo, x.Fetch = FifoOf(v.Decision), e.policy.Settings.fetchOf(v.URL)
+		x.Fields = e.policy.Settings.Inside.fieldsOf(v.URL)
 	}
 	return x
 }

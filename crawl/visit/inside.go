@@ -13,31 +13,9 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// inside holds the values of a page's Fields. The zero value is that of a page without Fields.
-type inside struct {
-	// unsureOf is the first Field of permissions whose values are not all known, or "".
-	unsureOf string
-	fields   []Found
-	chunks   []push.Chunk
-	// chunksCut means that there are more chunks.
-	chunksCut bool
-}
-
-// Found is a field that was looked for.
-type Found struct {
-	Name     string   `json:"name"`
-	Selector string   `json:"select"`
-	Values   []string `json:"values"`
-	// Failed is the reason why the search did not run or finish.
-	Failed string `json:"failed,omitempty"`
-	// Cut means that it exceeds a limit of length or number.
-	Cut bool `json:"cut,omitempty"`
-}
 
 // lookInside extracts all Fields whose condition matches, and replaces the page's text by its main content if
 // configured. On a failure the page is unchanged; an error is that of ctx.
@@ -89,18 +67,6 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 	return in, nil
 }
 
-// textOf makes the text of a document that is no page its content, where the form is text.
-func (f *Found) textOf(field *policy.Field, p *extract.Page) {
-	if field.Key != "text" || p.Text == "" {
-		return
-	}
-	text := p.Text
-	if f.Cut = len(text) > field.MaxBytes; f.Cut {
-		text = tree.CutAtLine(text, field.MaxBytes)
-	}
-	f.Values = append(f.Values, text)
-}
-
 // search is a search of a page, or of its kept part, in another process.
 type search struct {
 	order  tree.Order
@@ -148,7 +114,8 @@ func (v *visit) looked(response *fetcher.Response, p *extract.Page, main bool) *
 		}
 		if by != nil {
 			by.permissions = by.permissions || policy.IsPermission(f.Name)
-			by.order.Picks = append(by.order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: f.Multiple || f.Split != "", Bytes: f.MaxBytes})
+			all := f.Multiple || f.Split != ""
+			by.order.Picks = append(by.order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: all, Bytes: f.MaxBytes})
 		}
 		all.fields, all.by = append(all.fields, f), append(all.by, by)
 	}
@@ -284,54 +251,5 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 		}
 	}
 	v.meter.HostPages.AddSearched(v.lease.Place.Host, all)
-	v.unsure(in, result)
-}
-
-// valuesOf returns the values of the first field of a name that found some, and whether they were truncated.
-func (in *inside) valuesOf(name string) (values []string, cut bool) {
-	for i := range in.fields {
-		if in.fields[i].Name == name && len(in.fields[i].Values) > 0 {
-			return in.fields[i].Values, in.fields[i].Cut
-		}
-	}
-	return nil, false
-}
-
-// title returns the value of the Field title if it found one, or else the page's title.
-func (in *inside) title(p extract.Page, u weburl.URL) string {
-	if values, _ := in.valuesOf("title"); len(values) > 0 {
-		return values[0]
-	}
-	return title(p, u)
-}
-
-// cutMeta names the fields of a document that hold less than the page.
-const cutMeta = "content_cut"
-
-// over puts the fields in place of the page's own metas of their names.
-func (in *inside) over(metas []extract.Meta) []extract.Meta {
-	if in.chunksCut {
-		metas = append(slices.Clone(metas), extract.Meta{Name: cutMeta, Content: wire.Chunks})
-	}
-	if len(in.fields) == 0 {
-		return metas
-	}
-	isField := func(name string) bool {
-		return slices.ContainsFunc(in.fields, func(f Found) bool { return f.Name == name })
-	}
-	out := slices.DeleteFunc(slices.Clone(metas), func(m extract.Meta) bool { return isField(m.Name) })
-	for i := range in.fields {
-		name := in.fields[i].Name
-		if slices.ContainsFunc(in.fields[:i], func(e Found) bool { return e.Name == name }) {
-			continue
-		}
-		values, cut := in.valuesOf(name)
-		for _, value := range values {
-			out = append(out, extract.Meta{Name: name, Content: value})
-		}
-		if cut {
-			out = append(out, extract.Meta{Name: cutMeta, Content: name})
-		}
-	}
-	return out
+	in.unsure(v.machineFailed, result)
 }

@@ -12,8 +12,8 @@ import (
 	"slices"
 )
 
-// Set calls fn for each URL that it has, in any order, with its stamp: that of the content, or "" if that is not known. It
-// may be walked several times, and may then have changed.
+// Set calls fn for each URL that it has, in any order, with its stamp: that of the content, or "" if that is not known.
+// It may be walked several times, and may then have changed.
 type Set func(fn func(url, stamp string) error) error
 
 // Counts are how many URLs the sets have, how many are in one of them only, and how many have different stamps.
@@ -26,7 +26,7 @@ type Counts struct {
 // each.
 const DefaultKeys = 4 << 20
 
-// key stands for a URL, and its last stampBytes for the stamp; they are zero if there is none.
+// key stands for a URL, and its last stampBytes for the stamp; zero without a stamp.
 type key [16]byte
 
 const (
@@ -96,8 +96,8 @@ func (s *slice) collect(stored Set, most int) error {
 type Visit = func(url string) error
 
 // Run calls missing for each URL of stored that indexed has not, foreign for each
-// of indexed that stored has not, and different for each with another stamp. At most keys URLs are in memory at once (0:
-// DefaultKeys, at least 2); of more, both sets are walked several times. An error of
+// of indexed that stored has not, and different for each with another stamp. At most keys URLs are in memory at once
+// (0: DefaultKeys, at least 2); of more, both sets are walked several times. An error of
 // a function ends all.
 func Run(stored, indexed Set, keys int, missing, foreign, different Visit) (Counts, error) {
 	if keys <= 0 {

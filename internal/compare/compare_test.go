@@ -60,7 +60,7 @@ func unique(urls []string) []string {
 	return slices.Compact(out)
 }
 
-// TestDifferent: documents of both sets with other stamps are found, with any bound of memory; an unknown stamp is none.
+// TestDifferent: documents of both sets with other stamps are found, with any bound of memory; an unknown one is ignored.
 func TestDifferent(t *testing.T) {
 	var stored, indexed, want []string
 	for i := range 100 {
@@ -79,7 +79,8 @@ func TestDifferent(t *testing.T) {
 	for _, keys := range []int{2, 7, 0} {
 		var got []string
 		none := func(u string) error { t.Errorf("%s is in one of them only", u); return nil }
-		c, err := Run(setOf(stored), setOf(indexed), keys, none, none, func(u string) error { got = append(got, u); return nil })
+		c, err := Run(setOf(stored), setOf(indexed), keys, none, none,
+			func(u string) error { got = append(got, u); return nil })
 		if slices.Sort(got); err != nil || c.Different != 25 || !cmp.Equal(got, want) {
 			t.Errorf("%d keys: %v, %+v: %v", keys, err, c, got)
 		}

@@ -37,7 +37,7 @@ type Pushed interface {
 // Options say what to compare and to mend.
 type Options struct {
 	Target        string `json:"target,omitempty"`         // may be empty where only one can list
-	Repair        bool   `json:"repair,omitempty"`         // fetch again what the index lacks, or has with other content
+	Repair        bool   `json:"repair,omitempty"`         // fetch again what the index lacks, or has differently
 	DeleteForeign bool   `json:"delete_foreign,omitempty"` // delete from the index what the crawl does not know
 	Samples       int    `json:"samples"`                  // of each kind
 }
@@ -111,7 +111,8 @@ func (v *comparison) compare(ctx context.Context) error {
 	stored := func(fn func(url, hash string) error) error { return v.stored(ctx, skip(fn)) }
 	indexed := func(fn func(url, hash string) error) error { return v.index.Enumerate(ctx, skip(fn)) }
 	r := &v.report
-	counts, err := Run(stored, indexed, 0, v.note(&r.Missing, &v.missing), v.note(&r.Foreign, &v.foreign), v.note(&r.Different, &v.different))
+	missing, foreign := v.note(&r.Missing, &v.missing), v.note(&r.Foreign, &v.foreign)
+	counts, err := Run(stored, indexed, 0, missing, foreign, v.note(&r.Different, &v.different))
 	v.report.Stored, v.report.Indexed = counts.Stored, counts.Indexed
 	return err
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// Fields of the documents of chunks, besides those of their page: its URL, the headings, and the anchor. chunkCount is a
-// field of the page: an upper bound of the number of chunks that the index has of it.
+// Fields of the documents of chunks, besides those of their page: its URL, the headings, and the anchor. chunkCount is
+// a field of the page: an upper bound of the number of chunks that the index has of it.
 const (
 	chunkPage     = "page"
 	chunkHeadings = "headings"
@@ -35,8 +35,8 @@ type chunked struct {
 
 // sendChunked sends pages with a document for each chunk.
 //
-// The page has the highest number of chunks that it ever had in the index, and is written before its chunks, and deleted
-// after them. So whatever is interrupted, the number is never too low, and a repetition deletes what is left over.
+// The page has the highest number of chunks that it ever had in the index, and is written before its chunks, and
+// deleted after them. So whatever is interrupted, the number is never too low, and a repetition deletes the others.
 func (t *Target) sendChunked(ctx context.Context, items []wire.Item) ([]push.Refusal, error) {
 	pages := make([]chunked, len(items))
 	for i, item := range items {
@@ -180,7 +180,7 @@ func (t *Target) counts(ctx context.Context, pages []chunked) ([]int, error) {
 		} `json:"docs"`
 	}
 	if err := json.Unmarshal(answer, &found); err != nil || len(found.Docs) != len(pages) {
-		return nil, fmt.Errorf("_mget: the answer is about %d documents and %d were asked for: %w", len(found.Docs), len(pages), err)
+		return nil, fmt.Errorf("_mget: the answer is about %d documents, not %d: %w", len(found.Docs), len(pages), err)
 	}
 	for i, d := range found.Docs {
 		if d.Error.Type != "" && d.Error.Type != "index_not_found_exception" {

@@ -85,7 +85,9 @@ func (k *kept) bulk(body string) any {
 func pageOf(url string, n int) push.Entry {
 	d := push.Document{URL: url, Title: "T", Text: "whole", Metas: map[string][]string{push.MetaAllow: {"hr"}}}
 	for i := range n {
-		d.Chunks = append(d.Chunks, push.Chunk{Headings: []string{"A", fmt.Sprint("B", i)}, Anchor: fmt.Sprint("b ", i), Text: fmt.Sprint("text ", i)})
+		d.Chunks = append(d.Chunks, push.Chunk{
+			Headings: []string{"A", fmt.Sprint("B", i)}, Anchor: fmt.Sprint("b ", i), Text: fmt.Sprint("text ", i),
+		})
 	}
 	return pushtest.DocumentEntry(d)
 }
@@ -109,13 +111,17 @@ func openKept(t *testing.T, k *kept, limits wire.Limits) *Target {
 func TestChunkDocuments(t *testing.T) {
 	k := &kept{documents: map[string]map[string]any{}}
 	target := openKept(t, k, wire.Limits{})
-	if refused, err := target.Push(t.Context(), pushtest.Numbered(7, pageOf("http://h/a", 2))); err != nil || len(refused) > 0 {
+	refused, err := target.Push(t.Context(), pushtest.Numbered(7, pageOf("http://h/a", 2)))
+	if err != nil || len(refused) > 0 {
 		t.Fatal(refused, err)
 	}
 	for id, want := range map[string]map[string]any{
-		ID("http://h/a"): {"url": "http://h/a", "title": "T", "text": "whole", "acl_allow": []any{"hr"}, "depth": 0.0, "chunk_count": 2.0},
+		ID("http://h/a"): {
+			"url": "http://h/a", "title": "T", "text": "whole", "acl_allow": []any{"hr"}, "depth": 0.0, "chunk_count": 2.0,
+		},
 		ChunkID("http://h/a", 1): {
-			"url": "http://h/a#b%201", "page": "http://h/a", "title": "T", "text": "text 1", "acl_allow": []any{"hr"}, "depth": 0.0, "headings": []any{"A", "B1"}, "anchor": "b 1",
+			"url": "http://h/a#b%201", "page": "http://h/a", "title": "T", "text": "text 1", "acl_allow": []any{"hr"},
+			"depth": 0.0, "headings": []any{"A", "B1"}, "anchor": "b 1",
 		},
 	} {
 		if d := cmp.Diff(want, k.documents[id]); d != "" {
@@ -124,8 +130,8 @@ func TestChunkDocuments(t *testing.T) {
 	}
 }
 
-// TestChunksFollowTheirPage: chunks are replaced and deleted with the page, whichever request fails meanwhile, and though
-// another order takes the place of one that failed.
+// TestChunksFollowTheirPage: chunks are replaced and deleted with the page, whichever request fails meanwhile, and
+// though another order takes the place of one that failed.
 func TestChunksFollowTheirPage(t *testing.T) {
 	sizes := []int{3, 1, 5, 0, 2, -1}
 	for fails := range 20 {
@@ -165,7 +171,7 @@ func TestChunksFollowTheirPage(t *testing.T) {
 	}
 }
 
-// TestNoChunks: without chunks nothing more is asked.
+// TestNoChunks: without chunks there is no other request.
 func TestNoChunks(t *testing.T) {
 	s := &scripted{answers: []string{items(201, 201, 200)}}
 	target := open(t, s, nil)

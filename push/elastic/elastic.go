@@ -33,7 +33,7 @@ type Settings struct {
 	Pipeline       string // ingest pipeline of the documents; none if empty
 	CreateTemplate bool   // creates an index template unless one of that name exists
 	OpenSearch     bool   // the server is OpenSearch, whose templates differ
-	ChunkDocuments bool   // chunks are documents of their own, not nested objects
+	ChunkDocuments bool   // chunks are separate documents, not nested objects
 
 	Fields wire.Names
 	Server wire.Settings // of the node, or of the load balancer in front of the nodes

@@ -34,10 +34,10 @@ const Chunks = "chunks"
 
 // CheckName returns an error if no document can have a name of Names.
 func CheckName(name string) error {
-	if name == "metas" || name == Chunks || slices.Contains(parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
+	if slices.Contains(Parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
 		return nil
 	}
-	return fmt.Errorf("%q is not part of a document: write %s, chunks, metas, or %sNAME for one meta", name, strings.Join(parts(), ", "), MetaPrefix)
+	return fmt.Errorf("%q is not part of a document: write %s, or %sNAME for one meta", name, strings.Join(Parts(), ", "), MetaPrefix)
 }
 
 // Over returns the names of n, and those of base that n does not have.

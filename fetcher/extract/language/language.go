@@ -71,8 +71,8 @@ func agree(parts []string, lang whatlanggo.Lang) bool {
 // withoutTwins leaves out a model whose language has the same code as another one. It is constant.
 var withoutTwins = whatlanggo.Options{Blacklist: map[whatlanggo.Lang]bool{whatlanggo.Nno: true}}
 
-// Base returns the language of a tag without region and script, "" if it is not a tag. Languages of a macrolanguage have
-// its code: Norwegian is no.
+// Base returns the language of a tag without region and script, "" if it is not a tag. Languages of a macrolanguage
+// have its code: Norwegian is no.
 func Base(tag string) string {
 	base, _ := language.Macro.Make(strings.TrimSpace(tag)).Base()
 	if s := base.String(); s != "und" {
@@ -102,7 +102,7 @@ func plainlyOther(declared string, found whatlanggo.Info) bool {
 	if base == "" || base == code {
 		return false
 	}
-	for _, alike := range [...]string{" no da sv ", " hr sr bs sl sh ", " id ms jv ", " cs sk ", " hi mr ne bho mai ", " ru uk be bg mk ", " ar fa ur ug ", " zh ja ", " he yi "} {
+	for _, alike := range similar {
 		if strings.Contains(alike, " "+base+" ") && strings.Contains(alike, " "+code+" ") {
 			return false
 		}
@@ -113,6 +113,12 @@ func plainlyOther(declared string, found whatlanggo.Info) bool {
 	script, _ := tag.Script()
 	table := unicode.Scripts[scriptNames[script.String()]]
 	return table != nil && found.Script != nil && table != found.Script
+}
+
+// similar are languages that resemble each other. It is constant.
+var similar = [...]string{
+	" no da sv ", " hr sr bs sl sh ", " id ms jv ", " cs sk ", " hi mr ne bho mai ", " ru uk be bg mk ", " ar fa ur ug ",
+	" zh ja ", " he yi ", " az tr ", " pt es it gl ca ",
 }
 
 // isKnown reports whether there is a model of a language.
@@ -126,7 +132,9 @@ func isKnown(base string) bool {
 }
 
 // scriptNames are Unicode's names of scripts with languages that have no model. It is constant.
-var scriptNames = map[string]string{"Latn": "Latin", "Cyrl": "Cyrillic", "Arab": "Arabic", "Hebr": "Hebrew", "Deva": "Devanagari", "Grek": "Greek"}
+var scriptNames = map[string]string{
+	"Latn": "Latin", "Cyrl": "Cyrillic", "Arab": "Arabic", "Hebr": "Hebrew", "Deva": "Devanagari", "Grek": "Greek",
+}
 
 // sampleOf returns three parts of a text: its beginning, middle and end, which together are all of a short one.
 func sampleOf(text string) []string {

@@ -110,7 +110,8 @@ func anchorOf(n *html.Node) string {
 	if id == "" && n.Data == "a" {
 		id = valueOf(n, "name")
 	}
-	if len(id) > maxHeading || strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+	unfit := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	if len(id) > maxHeading || strings.ContainsFunc(id, unfit) {
 		return ""
 	}
 	return strings.ToValidUTF8(id, "")

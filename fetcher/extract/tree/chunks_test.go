@@ -41,16 +41,17 @@ func TestChunks(t *testing.T) {
 // TestChunksAreSmall: a longer section is divided between blocks, a longer block between sentences, and a text without
 // blanks at its punctuation.
 func TestChunksAreSmall(t *testing.T) {
-	sentence := "one two three four five six seven. "
+	const sentence, chinese = "one two three four five six seven.", "潮水一天来两次。"
+	long := strings.Repeat("潮", 67)
 	for name, tt := range map[string]struct {
 		body string
 		want []string
 	}{
-		"blocks":         {"<p>" + sentence + "<p>" + sentence + "<p>" + sentence + "<p>" + sentence, []string{"one two three four five six seven.\none two three four five six seven.", "one two three four five six seven.\none two three four five six seven."}},
-		"sentences":      {"<p>" + strings.Repeat(sentence, 3), []string{strings.TrimSpace(strings.Repeat(sentence, 2)), strings.TrimSpace(sentence)}},
-		"no sentence":    {"<p>" + strings.Repeat("a ", 25), []string{strings.TrimSpace(strings.Repeat("a ", 20)), "a a a a a"}},
-		"Chinese":        {"<p>" + strings.Repeat("潮水一天来两次。", 6), []string{strings.Repeat("潮水一天来两次。", 5), "潮水一天来两次。"}},
-		"one long word":  {"<p>" + strings.Repeat("潮", 300), []string{strings.Repeat("潮", 67), strings.Repeat("潮", 67), strings.Repeat("潮", 67), strings.Repeat("潮", 67), strings.Repeat("潮", 32)}},
+		"blocks":         {strings.Repeat("<p>"+sentence, 4), []string{sentence + "\n" + sentence, sentence + "\n" + sentence}},
+		"sentences":      {"<p>" + strings.Repeat(sentence+" ", 3), []string{sentence + " " + sentence, sentence}},
+		"no sentence":    {"<p>" + strings.Repeat("a ", 25), []string{"a" + strings.Repeat(" a", 19), "a a a a a"}},
+		"Chinese":        {"<p>" + strings.Repeat(chinese, 6), []string{strings.Repeat(chinese, 5), chinese}},
+		"one long word":  {"<p>" + strings.Repeat("潮", 150), []string{long, long, strings.Repeat("潮", 16)}},
 		"glued elements": {"<p>un<b>believ</b>able <i>x</i>", []string{"unbelievable x"}},
 	} {
 		got, _ := chunksOf(t, tt.body, 20)
@@ -70,10 +71,10 @@ func TestChunksAreSmall(t *testing.T) {
 // TestChunksAreBounded: no page makes more of them, or longer ones, than a document can hold.
 func TestChunksAreBounded(t *testing.T) {
 	pages := hostilePages()
-	pages["headings"] = strings.Repeat("<h1>x</h1>y", 100_000)
-	pages["long headings"] = strings.Repeat("<h6 id="+strings.Repeat("i", 150)+">"+strings.Repeat("h", 1000)+"</h6>y", 2000)
+	pages["headings"] = strings.Repeat("<h1>x</h1>y", 2000)
+	pages["long headings"] = strings.Repeat("<h6 id="+strings.Repeat("i", 150)+">"+strings.Repeat("h", 1000)+"</h6>y", 1500)
 	pages["headings in headings"] = strings.Repeat("<h1><div><h2><div><h3>x", 80)
-	pages["long"] = "<p>" + strings.Repeat("word ", 2<<20)
+	pages["long"] = "<p>" + strings.Repeat("word ", 250_000)
 	for name, body := range pages {
 		got, cut := chunksOf(t, body, 20)
 		size := 0
@@ -83,7 +84,8 @@ func TestChunksAreBounded(t *testing.T) {
 				t.Errorf("%s: %d words, %d headings", name, len(strings.Fields(c.Text)), len(c.Headings))
 			}
 		}
-		if len(got) > maxChunks || size > maxChunkBytes+(4<<10) || cut != (name == "headings" || name == "long headings" || name == "long") {
+		isLong := name == "headings" || name == "long headings" || name == "long"
+		if len(got) > maxChunks || size > maxChunkBytes+(4<<10) || cut != isLong {
 			t.Errorf("%s: %d chunks of %d bytes, cut %v", name, len(got), size, cut)
 		}
 	}
