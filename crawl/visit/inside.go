@@ -114,8 +114,8 @@ func (v *visit) looked(response *fetcher.Response, p *extract.Page, main bool) *
 		}
 		if by != nil {
 			by.permissions = by.permissions || policy.IsPermission(f.Name)
-			all := f.Multiple || f.Split != ""
-			by.order.Picks = append(by.order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: all, Bytes: f.MaxBytes})
+			many := f.Multiple || f.Split != ""
+			by.order.Picks = append(by.order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: many, Bytes: f.MaxBytes})
 		}
 		all.fields, all.by = append(all.fields, f), append(all.by, by)
 	}
