@@ -174,6 +174,7 @@ func (p *parser) pageField(n, crawler *node, c *Crawler) {
 		return // already reported
 	}
 	f.Kind, f.Key = s.Kind, s.Name
+	f.Multiple = f.Multiple || policy.IsPermission(f.Name)
 	if f.Attribute != "" && !f.Kind.HasAttribute() {
 		p.errorf(n.attr("attribute").name, "attribute has no meaning for %s: remove it", f.Kind)
 	}
