@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/admin/openid"
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
@@ -40,7 +42,51 @@ func accessSettings(c *cli.Context) admin.AccessSettings {
 
 // ownFiles returns the files of the data directory, and those that flags name.
 func ownFiles(c *cli.Context) service.OwnFiles {
-	return service.Own(c.String("data"), accessSettings(c))
+	return service.Own(c.String("data"), accessSettings(c), c.String("oidc-client-secret-file"))
+}
+
+// openIDFlags name the provider where people sign in to the console.
+func openIDFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "oidc-issuer", EnvVars: env("oidc-issuer"),
+			Usage: "`URL` of an OpenID Connect provider where people may sign in to the console"},
+		&cli.StringFlag{Name: "oidc-client-id", EnvVars: env("oidc-client-id"), Usage: "`ID` of the console there"},
+		&cli.StringFlag{Name: "oidc-client-secret-file", EnvVars: env("oidc-client-secret-file"),
+			Usage: "`FILE` that holds the client's secret; none for a public client"},
+		&cli.StringFlag{Name: "oidc-operator-group", EnvVars: env("oidc-operator-group"),
+			Usage: "`GROUP` or role of those who get the operator's rights"},
+		&cli.StringFlag{Name: "oidc-reader-group", EnvVars: env("oidc-reader-group"),
+			Usage: "`GROUP` or role of those who get a reader's rights"},
+	}
+}
+
+// openIDSettings reads them.
+func openIDSettings(c *cli.Context) openid.Settings {
+	return openid.Settings{
+		Issuer: c.String("oidc-issuer"), ClientID: c.String("oidc-client-id"), SecretFile: c.String("oidc-client-secret-file"),
+		Operators: c.String("oidc-operator-group"), Readers: c.String("oidc-reader-group"),
+	}
+}
+
+// checkOpenID refuses settings that admit no account, and a provider whose responses others could change.
+func checkOpenID(c *cli.Context) error {
+	s := openIDSettings(c)
+	if s == (openid.Settings{}) {
+		return nil
+	}
+	issuer, err := url.Parse(s.Issuer)
+	switch {
+	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && (issuer.Scheme != "http" ||
+		!service.IsLoopback(net.JoinHostPort(issuer.Hostname(), "0"))):
+		return wrongUse("--oidc-issuer %q: write the provider's https URL, as its /.well-known/openid-configuration names it", s.Issuer)
+	case s.ClientID == "":
+		return wrongUse("--oidc-issuer needs --oidc-client-id")
+	case s.Operators == "" && s.Readers == "":
+		return wrongUse("--oidc-issuer needs --oidc-operator-group or --oidc-reader-group: without them nobody could sign in")
+	case s.SecretFile != "":
+		return admin.CheckSecretFile(s.SecretFile)
+	}
+	return nil
 }
 
 // checkListen refuses malformed addresses, and those beyond loopback without TLS.
@@ -52,21 +98,20 @@ func checkListen(c *cli.Context) error {
 	if address == "off" {
 		return nil
 	}
-	beyond := "beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key"
 	if certificate != "" {
-		beyond = ""
+		return checkAddress(address, "")
 	}
-	return checkAddress("listen", address, beyond)
+	return checkAddress(address, "beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key")
 }
 
-// checkAddress returns an error if address is not HOST:PORT. If it is beyond loopback, the error says beyond, unless
-// that is empty.
-func checkAddress(flag, address, beyond string) error {
+// checkAddress returns an error if the value of --listen is not HOST:PORT. If it is beyond loopback, the error says
+// beyond, unless that is empty.
+func checkAddress(address, beyond string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return wrongUse("--%s %q: write HOST:PORT, for example 127.0.0.1:7370", flag, address)
+		return wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
 	}
 	if beyond != "" && !service.IsLoopback(address) {
-		return wrongUse("--%s %q: %s", flag, address, beyond)
+		return wrongUse("--listen %q: %s", address, beyond)
 	}
 	return nil
 }
@@ -105,7 +150,7 @@ func printToken(c *cli.Context) error {
 
 // listenLoopback listens on a loopback address, for services without tokens.
 func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
-	if err := checkAddress("listen", address, "only loopback addresses (127.0.0.1, [::1], localhost) in this version"); err != nil {
+	if err := checkAddress(address, "only loopback addresses (127.0.0.1, [::1], localhost) in this version"); err != nil {
 		return nil, err
 	}
 	return service.ListenTCP(ctx, address)

@@ -2,18 +2,12 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"runtime/debug"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
@@ -81,6 +75,7 @@ func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin
 func showUnreadable(c *cli.Context, raw string, err error) error {
 	return say(c, admin.Unreadable{URL: raw, Error: err.Error()}, fmt.Sprintf("%s: cannot be crawled: %v", raw, err))
 }
+<<<<<<< HEAD
 
 // explanation writes the lines of an explanation.
 type explanation struct {
@@ -218,3 +213,5 @@ func yesNo(yes bool, what string) string {
 	}
 	return "no" + what
 }
+=======
+>>>>>>> main

@@ -3,29 +3,14 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"maps"
-	"net/http"
 	"os"
 	"os/signal"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
-	"time"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/visit"
-	"github.com/sextant-crawler/sextant/fetcher/auth"
-	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
-	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -73,14 +58,14 @@ func fetchOne(c *cli.Context) error {
 		return err
 	}
 	err = show(c, f, func() error {
-		printFetched(c.App.Writer, f, c.Int("text"), painter(c))
-		return nil
+		return texts(c.App.Writer, painter(c))("fetched", shownFetch{f, c.Int("text")})
 	})
 	if err == nil && (f.Stored == nil || f.Stored.Class != scheduler.OK.String() && f.Stored.Class != scheduler.Redirect.String()) {
 		return no(nil)
 	}
 	return err
 }
+<<<<<<< HEAD
 
 // printFetched writes the dry run for people.
 func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
@@ -337,3 +322,5 @@ func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 		row("", "and fetched again at %s", clock.Local(*f.Stored.NextAt))
 	}
 }
+=======
+>>>>>>> main

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/compare"
-	"github.com/sextant-crawler/sextant/push/wire"
 )
 
 func pushVerify(c *cli.Context) error {
@@ -29,14 +27,10 @@ func pushVerify(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return printPushReport(c, report)
-}
-
-func printPushReport(c *cli.Context, r *compare.Report) error {
-	out := c.App.Writer
-	for _, words := range r.Refused {
+	for _, words := range report.Refused {
 		fmt.Fprintln(c.App.ErrWriter, words)
 	}
+<<<<<<< HEAD
 	if c.Bool("json") {
 		if err := json.NewEncoder(out).Encode(r); err != nil {
 			return err
@@ -62,7 +56,10 @@ func printPushReport(c *cli.Context, r *compare.Report) error {
 		}
 	}
 	if r.Missing.Count+r.Foreign.Count+r.Different.Count > 0 {
+=======
+	if err = showText(c, "compared", report); err == nil && report.Missing.Count+report.Foreign.Count > 0 {
+>>>>>>> main
 		return no(nil)
 	}
-	return nil
+	return err
 }

@@ -99,9 +99,20 @@ func (s *Server) mount(route *route) {
 	})
 }
 
+// roleHeader, with the value reader, asks for fewer rights than the caller has.
+const roleHeader = "Sextant-Role"
+
 // Caller identifies the client of a request, and its role. It is the only place that does. The Problem, if any, is the
 // response to a wrong token.
 func (s *Server) Caller(r *http.Request) (Caller, *Problem) {
+	c, p := s.identify(r)
+	if c.Role > Reader && r.Header.Get(roleHeader) == Reader.String() {
+		c.Role, c.Socket = Reader, false
+	}
+	return c, p
+}
+
+func (s *Server) identify(r *http.Request) (Caller, *Problem) {
 	if owner, ok := r.Context().Value(ownerKey{}).(Caller); ok {
 		return owner, nil
 	}
@@ -205,28 +216,21 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		s.mux.ServeHTTP(w, r)
 		return
 	}
-	// The mux knows the methods of a path.
-	head := headOnly{header: http.Header{}}
-	s.mux.ServeHTTP(&head, r)
-	if allow := head.header.Get("Allow"); allow != "" {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
+		other := *r
+		other.Method = method
+		if _, pattern := s.mux.Handler(&other); pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if allow := strings.Join(allowed, ", "); allow != "" {
 		w.Header().Set("Allow", allow)
 		newProblem(http.StatusMethodNotAllowed, codeMethod, "%s has %s, not %s", r.URL.Path, allow, r.Method).write(w, r)
 		return
 	}
 	newProblem(http.StatusNotFound, codeNotFound, "there is no such path: /api/v1/openapi.yaml lists them").write(w, r)
 }
-
-// headOnly keeps only the header of a response.
-type headOnly struct{ header http.Header }
-
-// Header implements http.ResponseWriter, as do the others.
-func (h *headOnly) Header() http.Header { return h.header }
-
-// WriteHeader drops the status.
-func (h *headOnly) WriteHeader(int) {}
-
-// Write drops the body.
-func (h *headOnly) Write(p []byte) (int, error) { return len(p), nil }
 
 // About describes the Server's process. The zero value is empty.
 type About struct {
