@@ -30,35 +30,7 @@ func pushVerify(c *cli.Context) error {
 	for _, words := range report.Refused {
 		fmt.Fprintln(c.App.ErrWriter, words)
 	}
-<<<<<<< HEAD
-	if c.Bool("json") {
-		if err := json.NewEncoder(out).Encode(r); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprintf(out, "%s: %s pushed, %s in the index\n", r.Target, count(int(r.Stored), "document"), count(int(r.Indexed), "document")) //nolint:gosec // they fit
-		for _, d := range []struct {
-			compare.Difference
-			word, done string
-			n          int
-		}{{r.Missing, "missing", "", 0}, {r.Different, "different", "", 0}, {r.Foreign, "foreign", "deleted", r.Deleted}} {
-			fmt.Fprintf(out, "%s: %d", d.word, d.Count)
-			if d.n > 0 {
-				fmt.Fprintf(out, ", %d %s", d.n, d.done)
-			}
-			fmt.Fprintln(out)
-			for _, u := range d.Samples {
-				fmt.Fprintln(out, "  "+wire.Plain(u))
-			}
-		}
-		if r.Requeued > 0 {
-			fmt.Fprintf(out, "%d queued to be fetched again\n", r.Requeued)
-		}
-	}
-	if r.Missing.Count+r.Foreign.Count+r.Different.Count > 0 {
-=======
-	if err = showText(c, "compared", report); err == nil && report.Missing.Count+report.Foreign.Count > 0 {
->>>>>>> main
+	if err = showText(c, "compared", report); err == nil && report.Missing.Count+report.Different.Count+report.Foreign.Count > 0 {
 		return no(nil)
 	}
 	return err

@@ -162,14 +162,11 @@ func TestRecipesWork(t *testing.T) {
 		"Two search sources from one site":          {"news/a docs/b", ""},
 		"Put a price into a field":                  {"products/lamp", ""},
 		"Crawl only what the sitemap lists":         {"listed", "news/a"},
-<<<<<<< HEAD
+		"Crawl a site behind a bot wall":            {"docs/b", "walled"},
 
 		"Show results only to allowed users": {"news/a docs/b", ""},
 		"Filter results by language":         {"docs/b", ""},
 		"Search in passages of long pages":   {"docs/b", ""},
-=======
-		"Crawl a site behind a bot wall":            {"docs/b", "walled"},
->>>>>>> main
 	} {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
