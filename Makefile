@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci pictures console-editor
+.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash illness illness-real zincsearch trust ci pictures console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell packaging/version)
@@ -54,6 +54,9 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 
 illness: ## have sites of all sizes fall ill in all ways under all policies, and count what leaves the index
 	SEXTANT_ILLNESS=all bash -o pipefail -c "go test -count=1 -timeout 240m -v ./internal/testing/illness | grep -v '^ *==='"
+
+zincsearch: ## push to a ZincSearch server, from a module of its own; downloads it
+	cd internal/testing/zincsearch && go test ./...
 
 illness-real: ## the same with the program itself and servers on loopback, some minutes long
 	SEXTANT_ILLNESS=real bash -o pipefail -c "go test -count=1 -timeout 60m -parallel 8 -v -run RealIllness ./internal/testing/illness | grep -v '^ *==='"

@@ -43,7 +43,7 @@ type Crawler struct {
 	Push []Push
 
 	// Elements for warnings, in the order of their settings.
-	throttles, fetches, fields, mains []choice
+	throttles, fetches, fields, mains, chunked []choice
 	// ages are Refresh elements with ages, refreshed are the others with a condition.
 	ages, refreshed []choice
 	sources         []actionrules.Position

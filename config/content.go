@@ -30,6 +30,10 @@ func (p *parser) content(crawler *node, c *Crawler) {
 			if match, ok := p.where(n, &c.mains); ok {
 				c.inside().Main = append(c.inside().Main, match)
 			}
+		case "Chunks":
+			if match, ok := p.where(n, &c.chunked); ok {
+				c.inside().Chunks = append(c.inside().Chunks, policy.Chunks{Match: match, Words: int(n.number("words"))})
+			}
 		case "MetadataMapping":
 			c.Mapping = &policy.Mapping{KeepUnmapped: n.boolean("keepUnmapped")}
 			for _, m := range n.children {
@@ -162,13 +166,15 @@ func (p *parser) pageField(n, crawler *node, c *Crawler) {
 		return
 	}
 	f := policy.Field{
-		Name: strings.TrimSpace(n.str("name")), Selector: n.str("select"), Attribute: strings.TrimSpace(n.str("attribute")), Multiple: n.boolean("multiple"),
+		Name: strings.TrimSpace(n.str("name")), Selector: n.str("select"), Attribute: strings.TrimSpace(n.str("attribute")),
+		Multiple: n.boolean("multiple"), Split: n.str("split"),
 	}
 	s, err := tree.Parse(f.Selector)
 	if err != nil {
 		return // already reported
 	}
 	f.Kind, f.Key = s.Kind, s.Name
+	f.Multiple = f.Multiple || policy.IsPermission(f.Name)
 	if f.Attribute != "" && !f.Kind.HasAttribute() {
 		p.errorf(n.attr("attribute").name, "attribute has no meaning for %s: remove it", f.Kind)
 	}
@@ -177,8 +183,10 @@ func (p *parser) pageField(n, crawler *node, c *Crawler) {
 	} else if n.written("maxBytes") {
 		p.warnf(n.attr("maxBytes").name, "maxBytes has no effect for %s: it is for content", f.Kind)
 	}
-	if f.Multiple && f.Kind == tree.Content {
-		p.warnf(n.attr("multiple").name, "multiple has no effect for %s: a page has only one", f.Kind)
+	for _, name := range []string{"multiple", "split"} {
+		if a := n.attr(name); a != nil && f.Kind == tree.Content {
+			p.warnf(a.name, "%s has no effect for %s: a page has only one", name, f.Kind)
+		}
 	}
 	var ok bool
 	if f.Match, ok = p.where(n, &c.fields); !ok {

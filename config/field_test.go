@@ -39,6 +39,15 @@ func TestPageFields(t *testing.T) {
 	if body := file.Crawlers[0].Inside.Fields[0]; report.Err() != nil || len(report.Warnings) > 0 || body.Kind != tree.Content || body.MaxBytes != 2000 {
 		t.Errorf("%+v: %v, %v", body, report.Err(), report.Warnings)
 	}
+	file, report = readInside(`<Field name="acl_deny" select="header:X-Deny" split=","/>`, `<Chunks words="50"><Path val="/shop/"/></Chunks>`,
+		`<Push kind="elasticsearch" url="http://b" index="i" chunks="documents"><PushField name="chunks" as="parts"/></Push>`)
+	if report.Err() != nil || len(report.Warnings) > 0 {
+		t.Fatal(report.Err(), report.Warnings)
+	}
+	in = file.Crawlers[0].Inside
+	if deny := in.Fields[0]; !deny.Multiple || deny.Split != "," || in.ChunkWords(shop) != 50 || in.ChunkWords(news) != 0 || !in.WantsKept(shop) {
+		t.Errorf("%+v", in)
+	}
 	if _, report := readInside(`<MainContent/>`); report.Err() != nil {
 		t.Error(report.Err())
 	}
@@ -69,6 +78,10 @@ func TestFaultyPageFields(t *testing.T) {
 		`<Field name="a" select="content:html"/><Push kind="solr" url="http://b" collection="c"/>`: `warning: 2:25: the target of kind solr at 2:40 does not accept metas as long as this Field allows: write <PushField name="meta:a" as="..."/>`,
 		`<Field name="source" select="css:p"/><Push kind="papi" url="http://b" connector="c"/>`:    `warning: 2:14: the target of kind papi at 2:38 sets the meta source itself and ignores that of this Field: write another name`,
 		`<Field name="a" select="css:p"><And><Host val="a"/><Host val="b"/></And></Field>`:         `warning: 2:1: the Field can never match: its conditions exclude each other`,
+		`<Field name="a" select="content:text" split=","/>`:                                        `warning: 2:39: split has no effect for content: a page has one`,
+		`<Field name="acl_deny" select="css:p"/><Push kind="papi" url="http://b" connector="c"/>`:  `warning: 2:14: the target of kind papi at 2:40 does not enforce acl_deny: `,
+		`<Push kind="solr" url="http://b" collection="c"><PushField name="chunks" as="d"/></Push>`: `2:49: chunks is a list of objects, which kind="solr" does not take: remove it`,
+		`<Chunks words="5"/>`:                                                                      `2:16: words="5" is out of range: write 20 to 2000`,
 		`<MainContent><And><Host val="a"/><Host val="b"/></And></MainContent>`:                     `warning: 2:1: the MainContent can never match: its conditions exclude each other`,
 	} {
 		_, report := readInside(line)

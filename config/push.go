@@ -109,6 +109,8 @@ func (p *parser) ofKind(n *node, kind *pushKind) {
 		switch {
 		case child.spec.Name == "PushHeader" && !kind.overHTTP():
 			p.errorf(child.at, "<PushHeader> is for targets over HTTP: remove it")
+		case child.spec.Name == "PushField" && kind.shortMetas && child.str("name") == wire.Chunks:
+			p.errorf(child.at, "%s is a list of objects, which kind=%q does not take: remove it", wire.Chunks, kind.name)
 		case child.spec.Name == "PushField" && !kind.fields:
 			p.errorf(child.at, "<PushField> is only for kind=\"%s\": remove it, or write that kind", strings.Join(kindsWithFields(), `" or "`))
 		}
@@ -126,6 +128,10 @@ func (p *parser) fieldInTargets(n, crawler *node, f *policy.Field) {
 		if f.Name != "title" && slices.Contains(kind.ownMetas, f.Name) {
 			p.warnf(n.valueAt("name"), "the target of kind %s at %s sets the meta %s itself and ignores that of this Field: write another name",
 				kind.name, p.lineAndColumn(target.at), f.Name)
+		}
+		if f.Name == push.MetaDeny && (kind.name == "papi" || kind.name == "funnelback") {
+			p.warnf(n.valueAt("name"), "the target of kind %s at %s does not enforce %s: write only the allowed users",
+				kind.name, p.lineAndColumn(target.at), push.MetaDeny)
 		}
 		isNamed := slices.ContainsFunc(target.children, func(c *node) bool {
 			return c.spec.Name == "PushField" && c.str("name") == wire.MetaPrefix+f.Name

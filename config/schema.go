@@ -174,7 +174,7 @@ func (s *schemaWriter) content(t *etree.Element, e *Element) {
 		behind.CreateAttr("minOccurs", "0")
 		conditions(behind)
 		s.orders(behind, settings, nil)
-	case e.key() == "PageField", e.Name == "MainContent", e.Name == "Refresh":
+	case e.key() == "PageField", e.Name == "MainContent", e.Name == "Chunks", e.Name == "Refresh":
 		conditions(t.CreateElement("xs:sequence")).CreateAttr("minOccurs", "0")
 	case e.Name == "Not", e.Name == "Throttle":
 		conditions(t.CreateElement("xs:sequence"))

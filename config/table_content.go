@@ -15,10 +15,16 @@ func contentElements() []Element {
 			required("select", Selector, "What to extract: css:, xpath:, jsonld:, meta: or header:, then a selector, an expression, a path or a name ([fields](fields.md)); or content: and a form, for the whole page as text, Markdown or clean HTML ([forms of content](content.md))."),
 			{Name: "attribute", NotEmpty: true, Doc: "Attribute of the selected elements to read instead of their text; for css and xpath."},
 			boolean("multiple", "false", "Whether all values are taken; otherwise the first."),
+			{Name: "split", NotEmpty: true,
+				Doc: "Separator at which values are split into several, such as a comma. All values are taken then."},
 			ranged("maxBytes", Bytes, "1048576", 1024, 4*giB/1024, "Maximum length with content:; the rest is cut off."),
 		}, Doc: "Extracts a value from the pages that its condition matches, or from all, as a meta of their documents."},
 		{Name: "MainContent", Parents: crawler, Rereads: true,
 			Doc: "Indexes only the [main content](fields.md#main-content) of the pages that its condition matches, or of all, without menus and side columns."},
+		{Name: "Chunks", Parents: crawler, Rereads: true, Attributes: []Attribute{
+			ranged("words", Int, "200", 20, 2000, "Maximum number of words of a chunk."),
+		}, Doc: "Divides the content of the pages that its condition matches, or of all, into [chunks](content.md#chunks) " +
+			"by its headings. If several match, the first one counts."},
 		{Name: "MetadataMapping", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
 			boolean("keepUnmapped", "false", "Whether metas that no Map names keep their own names. Description, author, date and keywords, and the properties of PDF and office documents, are always kept."),
 		}, Doc: "Renames the metas of pages; those of rules, roots and the crawl itself do not change."},

@@ -147,6 +147,8 @@ func readAttributes() []Attribute {
 		boolean("nearDuplicateDetector", "true", "Whether a document is left out if another one of its source has the same or nearly the same content; takes 40 bytes of memory and 127 on disk per document.").into(func(c *Crawler) any { return &c.NearDuplicates }),
 		boolean("patternsDetector", "true", "Whether to learn which parameters (such as session ids) and paths (such as calendars) lead to duplicates, and to follow no such links after 100; needs nearDuplicateDetector.").into(func(c *Crawler) any { return &c.DetectPatterns }),
 		boolean("enableSimpleSiteCollapsing", "false", "Gives documents the site's URL as meta collapse_key.").into(func(c *Crawler) any { return &c.Collapse }).rereads(),
+		boolean("detectLanguage", "false", "Finds the [language](fields.md#language) of documents in their text "+
+			"if their page declares none, or plainly a wrong one.").into(func(c *Crawler) any { return &c.DetectLanguage }).rereads(),
 		ranged("simpleSiteCollapsingDepth", Int, "0", 0, 1000, "Number of path segments that belong to the site's URL.").into(func(c *Crawler) any { return &c.CollapseDepth }).rereads(),
 	}
 }

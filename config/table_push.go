@@ -177,6 +177,8 @@ func elasticPush() []Attribute {
 	return []Attribute{
 		{Name: "index", NotEmpty: true, Doc: "Index, or alias with one index to write to; required."},
 		{Name: "pipeline", NotEmpty: true, Doc: "Ingest pipeline for the documents."},
+		{Name: "chunks", Type: Enum, Default: "nested", Values: []string{"nested", "documents"},
+			Doc: "Whether [Chunks](content.md#chunks) are nested objects of a page's document, or separate documents."},
 		boolean("createTemplate", "false", "Whether to create an index template sextant-INDEX if it does not exist. It applies to indexes created later."),
 	}
 }
@@ -266,7 +268,8 @@ func makeElastic(r *pushReader, openSearch bool, token func(secret.Value) wire.H
 	return opens(elastic.Settings{
 		Name: r.name, OpenSearch: openSearch,
 		Index: r.str("index"), Pipeline: r.str("pipeline"), CreateTemplate: r.boolean("createTemplate"),
-		Fields: r.p.pushFields(r.node), Server: r.server(token), Limits: r.limits(),
+		ChunkDocuments: r.str("chunks") == "documents",
+		Fields:         r.p.pushFields(r.node), Server: r.server(token), Limits: r.limits(),
 	}, elastic.New)
 }
 

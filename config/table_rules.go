@@ -4,7 +4,7 @@ import "github.com/sextant-crawler/sextant/actionrules"
 
 // conditionElements are Rules, Rule and the conditions.
 func conditionElements() []Element {
-	in := []string{"Rule", "And", "Or", "Not", "Throttle", "Refresh", "Fetch", "PageField", "MainContent"}
+	in := []string{"Rule", "And", "Or", "Not", "Throttle", "Refresh", "Fetch", "PageField", "MainContent", "Chunks"}
 	out := []Element{
 		{Name: "Rules", Parents: []string{"Crawler"}, Attributes: []Attribute{
 			text("group", String, "default", "Group of roots that the rules are meant for; used for checks only, it does not isolate anything."),

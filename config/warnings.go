@@ -32,7 +32,8 @@ func (p *parser) warnings(c *Crawler) {
 	warn(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), ignoredForGood(c.Rules.Rules),
 		unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c), c.UntakenSources(),
 		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches), idleChoices("Refresh", c.ages),
-		contradictions("Refresh", c.refreshed), contradictions("Field", c.fields), contradictions("MainContent", c.mains))
+		contradictions("Refresh", c.refreshed), contradictions("Field", c.fields), contradictions("MainContent", c.mains),
+		contradictions("Chunks", c.chunked))
 	p.idleSources(c)
 	p.idleConverters(c)
 	p.warnOfExtent(c)

@@ -38,6 +38,9 @@ func (d *Document) Encode() ([]byte, error) {
 	if len(d.Metas) > 0 {
 		b = appendMetas(append(b, `,"metas":`...), d.Metas)
 	}
+	if len(d.Chunks) > 0 {
+		b = appendChunks(append(b, `,"chunks":`...), d.Chunks)
+	}
 	return append(b, '}'), nil
 }
 
@@ -50,6 +53,9 @@ func (d *Document) room() int {
 		for _, v := range values {
 			n += len(v) + 3
 		}
+	}
+	for i := range d.Chunks {
+		n += 100 + len(d.Chunks[i].Text)
 	}
 	return n + n/32
 }
@@ -86,6 +92,25 @@ func appendMetas(b []byte, metas map[string][]string) []byte {
 		b = append(b, ']')
 	}
 	return append(b, '}')
+}
+
+func appendChunks(b []byte, chunks []Chunk) []byte {
+	for i := range chunks {
+		c := &chunks[i]
+		b = append(b, "[,"[min(i, 1)], '{')
+		if len(c.Headings) > 0 {
+			b = append(b, `"headings":`...)
+			for j, h := range c.Headings {
+				b = appendQuoted(append(b, "[,"[min(j, 1)]), h)
+			}
+			b = append(b, "],"...)
+		}
+		if c.Anchor != "" {
+			b = append(appendQuoted(append(b, `"anchor":`...), c.Anchor), ',')
+		}
+		b = append(appendQuoted(append(b, `"text":`...), c.Text), '}')
+	}
+	return append(b, ']')
 }
 
 // appendQuoted writes a string as encoding/json does: with the special characters of HTML and

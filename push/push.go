@@ -27,7 +27,21 @@ type Document struct {
 	Referrer     string              `json:"referrer,omitempty"`
 	Hash         string              `json:"hash,omitempty"` // hex
 	Metas        map[string][]string `json:"metas,omitempty"`
+	Chunks       []Chunk             `json:"chunks,omitempty"` // where asked
 }
+
+// Chunk is a part of a document's content.
+type Chunk struct {
+	Headings []string `json:"headings,omitempty"` // above it, from the outermost
+	Anchor   string   `json:"anchor,omitempty"`   // id of the place in the page where its section begins
+	Text     string   `json:"text"`               // a line for each block
+}
+
+// Names of the metas with the users and groups that may find a document, and of those that may not.
+const (
+	MetaAllow = "acl_allow"
+	MetaDeny  = "acl_deny"
+)
 
 // Deletion orders the indexer to forget a document.
 type Deletion struct {

@@ -30,7 +30,7 @@ func pushVerify(c *cli.Context) error {
 	for _, words := range report.Refused {
 		fmt.Fprintln(c.App.ErrWriter, words)
 	}
-	if err = showText(c, "compared", report); err == nil && report.Missing.Count+report.Foreign.Count > 0 {
+	if err = showText(c, "compared", report); err == nil && report.Missing.Count+report.Different.Count+report.Foreign.Count > 0 {
 		return no(nil)
 	}
 	return err

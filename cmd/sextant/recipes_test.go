@@ -17,6 +17,10 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
+// germanPage declares another language, and claims to be for everyone.
+var germanPage = "<html lang=en><meta name=acl_allow content=everyone><title>Docs</title><h1 id=how>Anleitung</h1>" +
+	strings.Repeat("Die Lampe wird an der Wand befestigt und mit dem Schalter eingeschaltet. ", 8)
+
 // recipeSite has a page for each recipe that is crawled. Pages below /in/ need the cookie of /login.
 func recipeSite(t *testing.T) string {
 	t.Helper()
@@ -26,7 +30,7 @@ func recipeSite(t *testing.T) string {
 <a href=/products/lamp></a><a href=/file.pdf></a><a href=/secret.html></a>
 <a href="/page?b=2&amp;a=1&amp;PHPSESSID=7"></a><a href=/in/wiki></a><a href=/logout></a>`,
 		"/news/a":        "<title>News</title>Something new",
-		"/docs/b":        "<title>Docs</title>How it works",
+		"/docs/b":        germanPage,
 		"/calendar/1":    "<title>Day 1</title><a href=/calendar/2>next</a>",
 		"/calendar/2":    "<title>Day 2</title>The end",
 		"/products/lamp": "<title>Lamp</title><div class=product><i class=price>12,50</i></div>",
@@ -58,6 +62,9 @@ func recipeSite(t *testing.T) string {
 		case strings.HasPrefix(r.URL.Path, "/in/") && cookie == nil:
 			http.Redirect(w, r, "/login", http.StatusFound)
 			return
+		}
+		if r.URL.Path == "/docs/b" {
+			w.Header().Set("X-Read-Groups", "hr, staff")
 		}
 		if strings.HasSuffix(r.URL.Path, ".pdf") {
 			w.Header().Set("Content-Type", "text/plain")
@@ -156,6 +163,10 @@ func TestRecipesWork(t *testing.T) {
 		"Put a price into a field":                  {"products/lamp", ""},
 		"Crawl only what the sitemap lists":         {"listed", "news/a"},
 		"Crawl a site behind a bot wall":            {"docs/b", "walled"},
+
+		"Show results only to allowed users": {"news/a docs/b", ""},
+		"Filter results by language":         {"docs/b", ""},
+		"Search in passages of long pages":   {"docs/b", ""},
 	} {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
@@ -178,6 +189,21 @@ func TestRecipesWork(t *testing.T) {
 			case "Put a price into a field":
 				if price := documents["products/lamp"].Metas["price"]; len(price) != 1 || price[0] != "12,50" {
 					t.Errorf("the price is %q", price)
+				}
+			case "Show results only to allowed users":
+				d, news := documents["docs/b"].Metas["acl_allow"], documents["news/a"].Metas["acl_allow"]
+				if strings.Join(d, " ") != "hr staff" || strings.Join(news, " ") != "everyone" {
+					t.Errorf("docs are for %q, news for %q", d, news)
+				}
+			case "Filter results by language":
+				d := documents["docs/b"]
+				if got := d.Language + d.Metas["lang"][0] + d.Metas["lang_source"][0]; got != "dedecorrected" {
+					t.Errorf("the language is %q: %v", d.Language, d.Metas)
+				}
+			case "Search in passages of long pages":
+				chunks := documents["docs/b"].Chunks
+				if len(chunks) != 1 || chunks[0].Anchor != "how" || len(documents["news/a"].Chunks) != 0 {
+					t.Errorf("%+v", chunks)
 				}
 			case "Two search sources from one site":
 				if d := documents["news/a"]; d.Source != "news" || d.Metas["kind"][0] != "news" {

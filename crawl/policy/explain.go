@@ -35,7 +35,9 @@ type Explained struct {
 	Killed *crawlspace.Reason
 	// Fetch holds the settings of its requests; zero for the default ones.
 	Fetch Fetch
-	Fifo  scheduler.Source // set if the URL is crawled
+	// Fields are those that apply to the page.
+	Fields []Field
+	Fifo   scheduler.Source // set if the URL is crawled
 }
 
 // NewExplainer compiles settings. Moved may be nil, and the traps may be empty.
@@ -94,6 +96,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL, by Found) Explained {
 	e.explainPatterns(&x, by.Known)
 	if x.Status == 0 {
 		x.Fifo, x.Fetch = FifoOf(v.Decision), e.policy.Settings.fetchOf(v.URL)
+		x.Fields = e.policy.Settings.Inside.fieldsOf(v.URL)
 	}
 	return x
 }

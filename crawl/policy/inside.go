@@ -14,19 +14,50 @@ type Inside struct {
 	Fields []Field
 	// Main selects the pages whose text is their main content; a nil element selects all.
 	Main []func(weburl.URL) bool
+	// Chunks divide the content of pages; the first that matches applies.
+	Chunks []Chunks
+}
+
+// Chunks divides the content of pages into parts of at most Words words.
+type Chunks struct {
+	Match func(weburl.URL) bool // nil selects all
+	Words int
+}
+
+// ChunkWords returns the size of a page's chunks, 0 for none.
+func (in *Inside) ChunkWords(u weburl.URL) int {
+	for i := range in.Chunks {
+		if c := &in.Chunks[i]; c.Match == nil || c.Match(u) {
+			return c.Words
+		}
+	}
+	return 0
 }
 
 // WantsKept reports whether the part of a page outside removed elements and noindex regions is needed: for its main
-// content, or for its content in another form.
+// content, its chunks, or its content in another form.
 func (in *Inside) WantsKept(u weburl.URL) bool {
-	return in.WantsMain(u) || in != nil && slices.ContainsFunc(in.Fields, func(f Field) bool {
-		return f.Kind == tree.Content && (f.Match == nil || f.Match(u))
-	})
+	return in.WantsMain(u) || in != nil && (in.ChunkWords(u) > 0 || slices.ContainsFunc(in.Fields, func(f Field) bool {
+		return f.Kind == tree.Content && f.Matches(u)
+	}))
 }
 
 // WantsMain reports whether a document's text is limited to the page's main content.
 func (in *Inside) WantsMain(u weburl.URL) bool {
 	return in != nil && slices.ContainsFunc(in.Main, func(match func(weburl.URL) bool) bool { return match == nil || match(u) })
+}
+
+// fieldsOf returns the Fields that apply to a page.
+func (in *Inside) fieldsOf(u weburl.URL) (fields []Field) {
+	if in == nil {
+		return nil
+	}
+	for i := range in.Fields {
+		if in.Fields[i].Matches(u) {
+			fields = append(fields, in.Fields[i])
+		}
+	}
+	return fields
 }
 
 // Field is a value of pages that becomes a meta of their documents.
@@ -43,9 +74,14 @@ type Field struct {
 	// Attribute of the elements that is taken instead of their text, "" for that.
 	Attribute string
 	Multiple  bool
+	// Split divides each value into several, "" does not.
+	Split string
 	// MaxBytes limits the length of a content.
 	MaxBytes int
 }
+
+// Matches reports whether the Field applies to a page.
+func (f *Field) Matches(u weburl.URL) bool { return f.Match == nil || f.Match(u) }
 
 // IsAddress reports whether the values are addresses, which are taken relative to the page's own.
 func (f *Field) IsAddress() bool {

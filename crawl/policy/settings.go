@@ -54,6 +54,8 @@ type Settings struct {
 	// DetectPatterns learns which URLs lead to such documents, and stops following them after a while. It needs
 	// NearDuplicates. Reload does not change it.
 	DetectPatterns bool
+	// DetectLanguage finds the language of documents by their text.
+	DetectLanguage bool
 	// Collapse gives documents beyond CollapseDepth path segments the URL of their site
 	// at that depth as the meta collapse_key.
 	Collapse      bool

@@ -52,7 +52,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	}
 	sum := v.visitor.hasher.document(&document, unread)
 	if v.visitor.copies != nil {
-		c := v.visitor.copies.Compare(v.lease, &document, ownTitle(p), v.lease.Record.Host, sum)
+		c := v.visitor.copies.Compare(v.lease, compared(&document), ownTitle(p), v.lease.Record.Host, sum)
 		original, why, overlap, err := v.visitor.copies.Original(ctx, v.lease, c)
 		if err != nil {
 			return err
@@ -83,11 +83,19 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 
 // document is the page as the indexer gets it, without its hash and source.
 func (v *visit) document(response *fetcher.Response, p extract.Page, in *inside, directives extract.Directives) push.Document {
+	own := v.policy.Settings.Mapping.Apply(policy.WithoutPermissions(p.Metas), response.Header)
 	document := push.Document{
 		URL: v.lease.URL.String(), Title: in.title(p, v.lease.URL), Text: p.Text,
 		ContentType: mediaType(response.Header.Get("Content-Type")), Charset: p.Charset, Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
-		Metas: metas(v.lease, v.verdict.Decision, in.over(v.policy.Settings.Mapping.Apply(p.Metas, response.Header)), directives),
+		Chunks: in.chunks,
+		Metas:  metas(v.lease, v.verdict.Decision, in.over(own), directives),
+	}
+	if v.policy.Settings.DetectLanguage {
+		detectLanguage(&document)
+	}
+	if in.unsureOf != "" {
+		allowNone(document.Metas)
 	}
 	if v.policy.Settings.Collapse {
 		if site := siteAt(v.lease.URL, v.policy.Settings.CollapseDepth); site != "" {

@@ -114,6 +114,9 @@ func (r *items) document(href string, p extract.Page) error {
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: r.v.policy.ListedDepth(), Referrer: link.Referrer,
 		Metas: metas(&scheduler.Lease{}, verdict.Decision, r.v.policy.Settings.Mapping.Apply(p.Metas, nil), extract.Directives{}),
 	}
+	if r.v.policy.Settings.DetectLanguage {
+		detectLanguage(&d)
+	}
 	sum := r.v.visitor.hasher.document(&d, nil)
 	d.Hash = hex.EncodeToString(sum[:])
 	body, err := d.Encode()

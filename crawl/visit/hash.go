@@ -49,6 +49,11 @@ func (r *hasher) document(d *push.Document, unread []byte) [16]byte {
 		policy.HashParts(h, name, strconv.Itoa(len(d.Metas[name])))
 		policy.HashParts(h, d.Metas[name]...)
 	}
+	for i := range d.Chunks {
+		c := &d.Chunks[i]
+		policy.HashParts(h, c.Anchor, c.Text, strconv.Itoa(len(c.Headings)))
+		policy.HashParts(h, c.Headings...)
+	}
 	h.Write(unread)
 	sum := [16]byte(h.Sum(nil))
 	if aliases := d.Metas[aliasMeta]; len(aliases) > 0 {

@@ -12,25 +12,10 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// inside contains the values of a page's Fields. The zero value belongs to a page without Fields.
-type inside struct {
-	fields []Found
-}
-
-// Found is the result for a field.
-type Found struct {
-	Name     string   `json:"name"`
-	Selector string   `json:"select"`
-	Values   []string `json:"values"`
-	// Failed is the reason why the search did not run or finish.
-	Failed string `json:"failed,omitempty"`
-	// Cut means that it is a content that exceeds the limit.
-	Cut bool `json:"cut,omitempty"`
-}
 
 // lookInside extracts all Fields whose condition matches, and replaces the page's text by its main content if
 // configured. On a failure the page is unchanged; an error is that of ctx.
@@ -50,6 +35,11 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 	if main {
 		v.mainContent(looked.kept, p)
 	}
+	if words := looked.kept.order.ChunkWords; isPage {
+		in.chunks, in.chunksCut = looked.kept.found.Chunks, looked.kept.found.ChunksCut
+	} else if words > 0 {
+		in.chunks, in.chunksCut = tree.ChunksOf(p.Text, words)
+	}
 	for i, f := range looked.fields {
 		found := Found{Name: f.Name, Selector: f.Selector, Values: []string{}}
 		switch s := looked.by[i]; {
@@ -67,6 +57,7 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 		if f.IsAddress() {
 			v.absolute(found.Values, p)
 		}
+		found.divide(f)
 		in.fields = append(in.fields, found)
 	}
 	v.count(&in, result)
@@ -76,25 +67,15 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 	return in, nil
 }
 
-// textOf uses the text of a document other than a page as its content if the form is text.
-func (f *Found) textOf(field *policy.Field, p *extract.Page) {
-	if field.Key != "text" || p.Text == "" {
-		return
-	}
-	text := p.Text
-	if f.Cut = len(text) > field.MaxBytes; f.Cut {
-		text = tree.CutAtLine(text, field.MaxBytes)
-	}
-	f.Values = append(f.Values, text)
-}
-
 // search is a search of a page, or of its kept part, in another process.
 type search struct {
 	order  tree.Order
 	body   []byte
 	found  tree.Found
 	failed string // the reason why it was not done
-	taken  int    // of the picked values
+	// permissions is set if it is for permissions, too.
+	permissions bool
+	taken       int // of the picked values
 }
 
 // next returns the values of the next pick.
@@ -117,10 +98,10 @@ func (v *visit) looked(response *fetcher.Response, p *extract.Page, main bool) *
 	if p.Content != nil { // what RemoveElements and noindex regions take out must not come back
 		all.kept = &search{order: tree.Order{ContentType: "text/html; charset=" + p.ContentCharset}, body: p.Content}
 	}
-	all.kept.order.Main = main
+	all.kept.order.Main, all.kept.order.ChunkWords = main, v.policy.Settings.Inside.ChunkWords(v.lease.URL)
 	for i := range v.policy.Settings.Inside.Fields {
 		f := &v.policy.Settings.Inside.Fields[i]
-		if f.Match != nil && !f.Match(v.lease.URL) {
+		if !f.Matches(v.lease.URL) {
 			continue
 		}
 		var by *search
@@ -132,7 +113,9 @@ func (v *visit) looked(response *fetcher.Response, p *extract.Page, main bool) *
 			by = all.whole
 		}
 		if by != nil {
-			by.order.Picks = append(by.order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: f.Multiple, Bytes: f.MaxBytes})
+			by.permissions = by.permissions || policy.IsPermission(f.Name)
+			many := f.Multiple || f.Split != ""
+			by.order.Picks = append(by.order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: many, Bytes: f.MaxBytes})
 		}
 		all.fields, all.by = append(all.fields, f), append(all.by, by)
 	}
@@ -163,7 +146,7 @@ func (v *visit) mainContent(s *search, p *extract.Page) {
 func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) {
 	picks := s.order.Picks
 	switch {
-	case len(picks) == 0 && !s.order.Main:
+	case len(picks) == 0 && !s.order.Main && s.order.ChunkWords == 0:
 		return nil
 	case !isPage:
 		s.found.Picked = make([]tree.Picked, len(picks))
@@ -190,7 +173,7 @@ func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) 
 		reason = e.Reason
 	}
 	v.unsearched(s.body, reason, fmt.Sprint(err))
-	if s.order.Main && reason.OfMachine() {
+	if (s.order.Main || s.permissions) && reason.OfMachine() {
 		v.machineFailed = err
 	}
 	s.found, s.failed = tree.Found{}, string(reason)
@@ -227,7 +210,7 @@ func plainValues(f *policy.Field, response *fetcher.Response, p *extract.Page) [
 		}
 	}
 	values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
-	if !f.Multiple && len(values) > 1 {
+	if !f.Multiple && f.Split == "" && len(values) > 1 {
 		values = values[:1]
 	}
 	return values
@@ -258,8 +241,8 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 		values, cut := in.valuesOf(f.Name)
 		found := len(values) > 0
 		v.meter.Fields.Add(f.Name, found, cut)
-		all = all && found
-		if found || result.Reason != scheduler.NoReason {
+		all = all && (found || f.Name == push.MetaDeny)
+		if found || f.Name == push.MetaDeny || result.Reason != scheduler.NoReason {
 			continue
 		}
 		result.Reason, result.Words = scheduler.ReasonNoField, "the field "+f.Name+" was not found"
@@ -268,50 +251,5 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 		}
 	}
 	v.meter.HostPages.AddSearched(v.lease.Place.Host, all)
-}
-
-// valuesOf returns the values of the first field of a name that found some, and whether they were truncated.
-func (in *inside) valuesOf(name string) (values []string, cut bool) {
-	for i := range in.fields {
-		if in.fields[i].Name == name && len(in.fields[i].Values) > 0 {
-			return in.fields[i].Values, in.fields[i].Cut
-		}
-	}
-	return nil, false
-}
-
-// title returns the value of the Field title if it found one, or else the page's title.
-func (in *inside) title(p extract.Page, u weburl.URL) string {
-	if values, _ := in.valuesOf("title"); len(values) > 0 {
-		return values[0]
-	}
-	return title(p, u)
-}
-
-// cutMeta names the fields of a document that hold less than the page.
-const cutMeta = "content_cut"
-
-// over replaces the page's own metas of the same names by the fields.
-func (in *inside) over(metas []extract.Meta) []extract.Meta {
-	if len(in.fields) == 0 {
-		return metas
-	}
-	isField := func(name string) bool {
-		return slices.ContainsFunc(in.fields, func(f Found) bool { return f.Name == name })
-	}
-	out := slices.DeleteFunc(slices.Clone(metas), func(m extract.Meta) bool { return isField(m.Name) })
-	for i := range in.fields {
-		name := in.fields[i].Name
-		if slices.ContainsFunc(in.fields[:i], func(e Found) bool { return e.Name == name }) {
-			continue
-		}
-		values, cut := in.valuesOf(name)
-		for _, value := range values {
-			out = append(out, extract.Meta{Name: name, Content: value})
-		}
-		if cut {
-			out = append(out, extract.Meta{Name: cutMeta, Content: name})
-		}
-	}
-	return out
+	in.unsure(v.machineFailed, result)
 }

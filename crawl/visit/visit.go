@@ -238,7 +238,7 @@ func (v *visit) request() fetcher.Request {
 	case r.LossPending, v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.NeedsBody(v.lease.Key), r.Class != scheduler.OK, r.Reason == scheduler.ReasonReader,
 		r.RulesVersion != v.policy.Version,
 		v.indexed != r.Indexed, v.indexed && (d.Source != r.PushedSource || policy.Given(d.Metas) != r.Given),
-		isOver(r.UnavailableAt):
+		isOver(r.UnavailableAt), v.indexed && v.policy.Settings.PermissionsInHeader(v.lease.URL):
 		return q
 	}
 	return conditional(q, r)

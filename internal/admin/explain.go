@@ -35,8 +35,10 @@ type Explanation struct {
 	Gates      []crawlspace.GateAnswer `json:"gates,omitempty"`
 	Fetch      string                  `json:"fetch,omitempty"` // the Fetch element that applies
 	// Render is auto or browser if a browser renders such pages; LogIn names their log-in.
-	Render   string             `json:"render,omitempty"`
-	LogIn    string             `json:"log_in,omitempty"`
+	Render string `json:"render,omitempty"`
+	LogIn  string `json:"log_in,omitempty"`
+	// Fields are those that apply to its page.
+	Fields   []FieldExplanation `json:"fields,omitempty"`
 	KilledBy *crawlspace.Reason `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
 	// Untaken is set if it would be indexed if a target took its push source.
 	Untaken bool               `json:"untaken,omitempty"`
@@ -47,6 +49,12 @@ type Explanation struct {
 	Others int    `json:"-"`
 	// Crawler names the Crawler, in a configuration that has several.
 	Crawler string `json:"crawler,omitempty"`
+}
+
+// FieldExplanation is a Field by its name and selector.
+type FieldExplanation struct {
+	Name   string `json:"name"`
+	Select string `json:"select"`
 }
 
 // RuleExplanation is one rule and its effect.
@@ -336,6 +344,9 @@ func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 	}
 	if x.Fetch.Login != nil {
 		out.LogIn = x.Fetch.Login.Name
+	}
+	for i := range x.Fields {
+		out.Fields = append(out.Fields, FieldExplanation{x.Fields[i].Name, x.Fields[i].Selector})
 	}
 	for _, m := range d.Metas {
 		out.Metas[m.Name] = append(out.Metas[m.Name], m.Value)

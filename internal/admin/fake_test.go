@@ -89,8 +89,8 @@ type fakeIndex struct{}
 
 func (fakeIndex) Name() string   { return "papi" }
 func (fakeIndex) Source() string { return "" }
-func (fakeIndex) Enumerate(_ context.Context, fn func(string) error) error {
-	return fn("http://foreign/")
+func (fakeIndex) Enumerate(_ context.Context, fn func(uri, hash string) error) error {
+	return fn("http://foreign/", "")
 }
 
 func (fakeIndex) Present(context.Context, []string) (map[string]bool, error) { return nil, nil }

@@ -1,5 +1,6 @@
 // Package compare finds the differences between two large sets of URLs in bounded memory: the pushed documents, and
-// those in an index. If requested, it repairs the differences. It has no goroutine and no lock.
+// those in an index. A URL of both may have another stamp in each. If requested, it repairs the differences. It has no
+// goroutine and no lock.
 package compare
 
 import (
@@ -9,28 +10,47 @@ import (
 	"slices"
 )
 
-// Set calls fn for each URL that it has, in any order. It may be walked several
-// times, and may then have changed.
-type Set func(fn func(url string) error) error
+// Set calls fn for each URL that it has, in any order, with its stamp: that of the content, or "" if that is not known.
+// It may be walked several times, and may then have changed.
+type Set func(fn func(url, stamp string) error) error
 
-// Counts are the numbers of URLs in the sets, and in only one of them.
+// Counts are the numbers of URLs in the sets, in only one of them, and in both with different stamps.
 type Counts struct {
-	Stored, Indexed  uint64
-	Missing, Foreign uint64
+	Stored, Indexed             uint64
+	Missing, Foreign, Different uint64
 }
 
 // DefaultKeys is the default number of URLs that are compared at once, 16 bytes each.
 const DefaultKeys = 4 << 20
 
-// key stands for a URL.
+// key stands for a URL, and its last stampBytes for the stamp; zero without a stamp.
 type key [16]byte
 
-func keyOf(url string) key {
+const (
+	stampBytes = 4
+	urlBytes   = len(key{}) - stampBytes
+)
+
+func keyOf(url, stamp string) (k key) {
 	sum := sha256.Sum256([]byte(url))
-	return key(sum[:16])
+	copy(k[:urlBytes], sum[:])
+	if stamp != "" {
+		sum = sha256.Sum256([]byte(stamp))
+		copy(k[urlBytes:], sum[:])
+	}
+	return k
 }
 
-func compareKeys(a, b key) int { return bytes.Compare(a[:], b[:]) }
+// compareKeys compares by URL.
+func compareKeys(a, b key) int { return bytes.Compare(a[:urlBytes], b[:urlBytes]) }
+
+func sameURL(a, b key) bool { return compareKeys(a, b) == 0 }
+
+// differ reports whether two stamps are known, and not the same.
+func differ(a, b key) bool {
+	var none [stampBytes]byte
+	return a != b && [stampBytes]byte(a[urlBytes:]) != none && [stampBytes]byte(b[urlBytes:]) != none
+}
 
 // slice is a range of keys: those from low up to, not including, high.
 type slice struct {
@@ -47,14 +67,14 @@ func (s *slice) has(k key) bool {
 // collect collects the keys of the range; if there are more than most, the range ends earlier.
 func (s *slice) collect(stored Set, most int) error {
 	s.last, s.keys = true, s.keys[:0]
-	err := stored(func(url string) error {
-		k := keyOf(url)
+	err := stored(func(url, stamp string) error {
+		k := keyOf(url, stamp)
 		if !s.has(k) {
 			return nil
 		}
 		if s.keys = append(s.keys, k); len(s.keys) > most {
 			slices.SortFunc(s.keys, compareKeys)
-			s.keys = slices.Compact(s.keys)
+			s.keys = slices.CompactFunc(s.keys, sameURL)
 			if len(s.keys) > most {
 				s.high, s.last = s.keys[most/2], false
 				s.keys = s.keys[:most/2]
@@ -63,16 +83,19 @@ func (s *slice) collect(stored Set, most int) error {
 		return nil
 	})
 	slices.SortFunc(s.keys, compareKeys)
-	s.keys = slices.Compact(s.keys)
+	s.keys = slices.CompactFunc(s.keys, sameURL)
 	s.found = make([]bool, len(s.keys))
 	return err
 }
 
-// Run calls missing for each URL of stored that indexed has not, and foreign for each
-// of indexed that stored has not. At most keys URLs are in memory at once (0:
-// DefaultKeys, at least 2); of more, both sets are walked several times. An error of
+// Visit is called for a URL.
+type Visit = func(url string) error
+
+// Run calls missing for each URL of stored that indexed has not, foreign for each
+// of indexed that stored has not, and different for each with another stamp. At most keys URLs are in memory at once
+// (0: DefaultKeys, at least 2); of more, both sets are walked several times. An error of
 // a function ends all.
-func Run(stored, indexed Set, keys int, missing, foreign func(url string) error) (Counts, error) {
+func Run(stored, indexed Set, keys int, missing, foreign, different Visit) (Counts, error) {
 	if keys <= 0 {
 		keys = DefaultKeys
 	}
@@ -85,8 +108,8 @@ func Run(stored, indexed Set, keys int, missing, foreign func(url string) error)
 			return c, err
 		}
 		found := uint64(0)
-		err := indexed(func(url string) error {
-			k := keyOf(url)
+		err := indexed(func(url, stamp string) error {
+			k := keyOf(url, stamp)
 			if !s.has(k) {
 				return nil
 			}
@@ -102,6 +125,10 @@ func Run(stored, indexed Set, keys int, missing, foreign func(url string) error)
 			}
 			s.found[i] = true
 			found++
+			if differ(s.keys[i], k) {
+				c.Different++
+				return different(url)
+			}
 			return nil
 		})
 		if err != nil {
@@ -120,9 +147,9 @@ func Run(stored, indexed Set, keys int, missing, foreign func(url string) error)
 }
 
 // name calls fn for the URLs of the range that were not found.
-func (s *slice) name(stored Set, fn func(url string) error) error {
-	return stored(func(url string) error {
-		k := keyOf(url)
+func (s *slice) name(stored Set, fn Visit) error {
+	return stored(func(url, _ string) error {
+		k := keyOf(url, "")
 		if !s.has(k) {
 			return nil
 		}

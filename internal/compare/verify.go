@@ -13,8 +13,8 @@ type Index interface {
 	Name() string
 	// Source is the push source that it gets alone; empty for all.
 	Source() string
-	// Enumerate calls fn for the URI of each document.
-	Enumerate(ctx context.Context, fn func(uri string) error) error
+	// Enumerate calls fn for the URI of each document, with the hash of its content, or "" if that is not its stamp.
+	Enumerate(ctx context.Context, fn func(uri, hash string) error) error
 	// Present returns which of the URLs it contains.
 	Present(ctx context.Context, urls []string) (map[string]bool, error)
 	Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error)
@@ -37,20 +37,22 @@ type Pushed interface {
 // Options select what to compare and to repair.
 type Options struct {
 	Target        string `json:"target,omitempty"`         // may be empty if only one target can list
-	Repair        bool   `json:"repair,omitempty"`         // fetch missing documents again
+	Repair        bool   `json:"repair,omitempty"`         // fetch missing and different documents again
 	DeleteForeign bool   `json:"delete_foreign,omitempty"` // delete foreign documents from the index
 	Samples       int    `json:"samples"`                  // of each kind
 }
 
 // Report contains the results of a comparison; the names are a contract.
 type Report struct {
-	Target   string     `json:"target"`
-	Stored   uint64     `json:"stored"`  // documents that the crawl has pushed
-	Indexed  uint64     `json:"indexed"` // documents of the connector
-	Missing  Difference `json:"missing"`
-	Foreign  Difference `json:"foreign"`
-	Requeued int        `json:"requeued"` // of the missing, with repair
-	Deleted  int        `json:"deleted"`  // of the foreign, with delete_foreign
+	Target  string     `json:"target"`
+	Stored  uint64     `json:"stored"`  // documents that the crawl has pushed
+	Indexed uint64     `json:"indexed"` // documents of the connector
+	Missing Difference `json:"missing"`
+	Foreign Difference `json:"foreign"`
+	// Different are documents of both with other content, such as other permissions.
+	Different Difference `json:"different"`
+	Requeued  int        `json:"requeued"` // of the missing and different, with repair
+	Deleted   int        `json:"deleted"`  // of the foreign, with delete_foreign
 	// Refused contains the indexer's messages about documents that it does not delete.
 	Refused []string `json:"refused,omitempty"`
 }
@@ -72,7 +74,7 @@ type comparison struct {
 	report  Report
 	waiting map[string]bool
 
-	missing, foreign spool
+	missing, foreign, different spool
 }
 
 // Verify compares the pushed documents with those in an index and, if requested, repairs the differences.
@@ -80,6 +82,7 @@ func Verify(ctx context.Context, index Index, pushed Pushed, o Options) (*Report
 	v := &comparison{index: index, pushed: pushed, options: o, report: Report{Target: index.Name()}}
 	defer v.missing.close()
 	defer v.foreign.close()
+	defer v.different.close()
 	if o.DeleteForeign {
 		if err := pushed.Still(ctx); err != nil {
 			return nil, err
@@ -96,29 +99,31 @@ func (v *comparison) compare(ctx context.Context) error {
 	if v.waiting, err = v.pushed.Waiting(ctx, v.index.Name()); err != nil {
 		return err
 	}
-	skip := func(fn func(string) error) func(string) error {
-		return func(url string) error {
+	skip := func(fn func(url, hash string) error) func(url, hash string) error {
+		return func(url, hash string) error {
 			if v.waiting[url] {
 				return nil
 			}
-			return fn(url)
+			return fn(url, hash)
 		}
 	}
-	stored := func(fn func(string) error) error { return v.stored(ctx, skip(fn)) }
-	indexed := func(fn func(string) error) error { return v.index.Enumerate(ctx, skip(fn)) }
-	counts, err := Run(stored, indexed, 0, v.note(&v.report.Missing, &v.missing), v.note(&v.report.Foreign, &v.foreign))
+	stored := func(fn func(url, hash string) error) error { return v.stored(ctx, skip(fn)) }
+	indexed := func(fn func(url, hash string) error) error { return v.index.Enumerate(ctx, skip(fn)) }
+	r := &v.report
+	missing, foreign := v.note(&r.Missing, &v.missing), v.note(&r.Foreign, &v.foreign)
+	counts, err := Run(stored, indexed, 0, missing, foreign, v.note(&r.Different, &v.different))
 	v.report.Stored, v.report.Indexed = counts.Stored, counts.Indexed
 	return err
 }
 
 // stored calls fn for each URL that the target is to have.
-func (v *comparison) stored(ctx context.Context, fn func(string) error) error {
+func (v *comparison) stored(ctx context.Context, fn func(url, hash string) error) error {
 	source := v.index.Source()
 	return v.pushed.Stored(ctx, func(s report.StoredURL) error {
 		if !s.Indexed || source != "" && s.Source != source {
 			return nil
 		}
-		return fn(s.URL)
+		return fn(s.URL, s.Hash)
 	})
 }
 
@@ -152,6 +157,14 @@ func (v *comparison) mend(ctx context.Context) error {
 				return nil
 			}
 			n, err := v.pushed.Requeue(ctx, lacking)
+			v.report.Requeued += n
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		err = v.different.each(500, func(urls []string) error {
+			n, err := v.pushed.Requeue(ctx, urls)
 			v.report.Requeued += n
 			return err
 		})

@@ -30,7 +30,7 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "config/words", "crawl/ration", "docs", "fetcher/botwall", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "fetcher/permit", "config/secret", "internal/atomicfile", "internal/clock", "internal/trace", "weburl"},
+			{"actionrules/match", "config/words", "crawl/ration", "docs", "fetcher/botwall", "fetcher/fault", "fetcher/extract/language", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "fetcher/permit", "config/secret", "internal/atomicfile", "internal/clock", "internal/trace", "weburl"},
 			{"actionrules", "crawl/copies/near", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/store/fingerprints"},
 			{"scheduler"},
 			{"scheduler/store/kv"},
@@ -56,6 +56,7 @@ func ProjectRules() Rules {
 			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/store/badgerkv", "scheduler/store/badgerkv/badgerfiles"}, Tests: true},
 			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/store/badgerkv"}},
 			{Import: "github.com/hanwen/go-fuse", Allowed: []string{"internal/testing/powercut"}},
+			{Import: "github.com/abadojack/whatlanggo", Allowed: []string{"fetcher/extract/language"}},
 			{Import: "github.com/andybalholm/cascadia", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "codeberg.org/readeck/go-readability", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "github.com/JohannesKaufmann", Allowed: []string{"fetcher/extract/tree"}},

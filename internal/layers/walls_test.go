@@ -40,7 +40,7 @@ func limits() map[string]limit {
 		"config":                 {14, 115},
 		"crawl":                  {18, 83},
 		"crawl/copies/near":      {16, aim},
-		"crawl/policy":           {18, aim},
+		"crawl/policy":           {16, aim},
 		"crawl/visit":            {22, 93},
 		"fetcher":                {18, aim},
 		"fetcher/auth":           {12, aim},

@@ -54,7 +54,7 @@ func indexOf(crawler config.Crawler, name string) (compare.Index, error) {
 	if err != nil {
 		return nil, &admin.Declined{Err: err}
 	}
-	index := papiIndex{Target: t}
+	index := papiIndex{Target: t, hashes: p.Settings.(papi.Settings).Stamp == papi.StampHash}
 	if p.Source != nil {
 		index.source = *p.Source
 	}
@@ -65,12 +65,18 @@ func indexOf(crawler config.Crawler, name string) (compare.Index, error) {
 type papiIndex struct {
 	*papi.Target
 	source string
+	hashes bool // stamps are the hashes of contents
 }
 
 // Source implements compare.Index.
 func (p papiIndex) Source() string { return p.source }
 
 // Enumerate implements compare.Index.
-func (p papiIndex) Enumerate(ctx context.Context, fn func(string) error) error {
-	return p.Target.Enumerate(ctx, "", func(uri, _ string) error { return fn(uri) })
+func (p papiIndex) Enumerate(ctx context.Context, fn func(uri, hash string) error) error {
+	return p.Target.Enumerate(ctx, "", func(uri, stamp string) error {
+		if !p.hashes {
+			stamp = ""
+		}
+		return fn(uri, stamp)
+	})
 }

@@ -30,6 +30,7 @@ type Settings struct {
 	Pipeline       string // ingest pipeline of the documents; none if empty
 	CreateTemplate bool   // creates an index template unless one of that name exists
 	OpenSearch     bool   // the server is OpenSearch, whose templates differ
+	ChunkDocuments bool   // chunks are separate documents, not nested objects
 
 	Fields wire.Names
 	Server wire.Settings // of the node, or of the load balancer in front of the nodes
@@ -42,7 +43,9 @@ type Target struct {
 	set      Settings
 	bulkPath string
 	query    url.Values
-	ready    bool // the template exists, or is not needed
+	// countPath is where the number of a page's chunks is read.
+	countPath string
+	ready     bool // the template exists, or is not needed
 }
 
 // New checks the settings; it makes no request.
@@ -63,7 +66,7 @@ func New(s Settings) (*Target, error) {
 	}
 	t := &Target{
 		set: s, Endpoint: endpoint, ready: !s.CreateTemplate, bulkPath: "/" + index + "/_bulk",
-		query: url.Values{"filter_path": {"errors,items.*.status,items.*.error"}},
+		query: url.Values{"filter_path": {"errors,items.*.status,items.*.error"}}, countPath: "/" + index + "/_mget",
 	}
 	if s.Pipeline != "" {
 		t.query.Set("pipeline", s.Pipeline)
@@ -83,7 +86,11 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 		}
 		t.ready = true
 	}
-	return t.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
+	send := t.send
+	if t.set.ChunkDocuments {
+		send = t.sendChunked
+	}
+	return t.Spread(ctx, entries, t.set.Limits, t.encode, send)
 }
 
 // ID is the _id of the document of a URL.
@@ -96,11 +103,7 @@ func ID(url string) string {
 func (t *Target) encode(e push.Entry) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(e.Body) + 200)
-	op := "index"
-	if e.Op == push.Delete {
-		op = "delete"
-	}
-	fmt.Fprintf(&b, `{"%s":{"_id":"%s","version":%d,"version_type":"external_gte"}}`+"\n", op, ID(e.URL), e.Seq)
+	action(&b, e.Op, ID(e.URL), e.Seq)
 	if e.Op == push.Delete {
 		return b.Bytes(), nil
 	}
@@ -109,6 +112,15 @@ func (t *Target) encode(e push.Entry) ([]byte, error) {
 	}
 	b.WriteByte('\n')
 	return b.Bytes(), nil
+}
+
+// action writes the action line of an entry.
+func action(b *bytes.Buffer, op push.Op, id string, version uint64) {
+	word := "index"
+	if op == push.Delete {
+		word = "delete"
+	}
+	fmt.Fprintf(b, `{"%s":{"_id":"%s","version":%d,"version_type":"external_gte"}}`+"\n", word, id, version)
 }
 
 // send makes a _bulk request, and another one for the items that were refused temporarily.

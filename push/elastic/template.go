@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
@@ -33,6 +34,14 @@ func (t *Target) createTemplate(ctx context.Context) error {
 // character has up to four.
 const longestKeyword = 8191
 
+// chunkType is the type of the field with chunks.
+func (t *Target) chunkType() map[string]any {
+	return map[string]any{"type": "nested", "properties": map[string]any{
+		"headings": map[string]any{"type": "text"}, "text": map[string]any{"type": "text"},
+		"anchor": map[string]any{"type": "keyword", "ignore_above": longestKeyword},
+	}}
+}
+
 // template returns an index template for the fields of documents.
 func (t *Target) template() map[string]any {
 	keyword := map[string]any{"type": "keyword", "ignore_above": longestKeyword}
@@ -47,7 +56,18 @@ func (t *Target) template() map[string]any {
 		"text":  map[string]any{"type": "text"}, "content": map[string]any{"type": "binary"},
 		"last_modified": map[string]any{"type": "date", "ignore_malformed": true},
 		"fetched_at":    map[string]any{"type": "date"}, "depth": map[string]any{"type": "integer"},
-		"metas": metas,
+		"metas": metas, wire.Chunks: t.chunkType(),
+	}
+	if t.set.ChunkDocuments {
+		for _, name := range []string{chunkPage, chunkHeadings, chunkAnchor} {
+			types[name] = keyword
+		}
+		types[chunkCount] = map[string]any{"type": "integer"}
+	}
+	for _, meta := range []string{push.MetaAllow, push.MetaDeny} {
+		if part := wire.MetaPrefix + meta; t.set.Fields[part] != "" {
+			types[part] = keyword
+		}
 	}
 	properties := map[string]any{}
 	for part, kind := range types {

@@ -61,7 +61,8 @@ func New(s Settings) (*Target, error) {
 	s.Limits.Count = 1
 	return &Target{
 		set: s, Endpoint: endpoint, collection: "/push-api/v2/collections/" + collection,
-		fields: wire.Names{"url": "", "text": "", "content": "", "content_type": "", "charset": ""}.Over(s.Fields),
+		fields: wire.Names{"url": "", "text": "", "content": "", "content_type": "", "charset": "",
+			wire.Chunks: ""}.Over(s.Fields),
 	}, nil
 }
 

@@ -82,6 +82,9 @@ func OwnMetas() []string {
 	return names
 }
 
+// securityMeta has the security tokens of a document: a user needs one of them to find it.
+const securityMeta = "security"
+
 func (p *parts) metas(d *push.Document) {
 	own := ownMetas(d)
 	taken := make(map[string]bool, len(own))
@@ -98,6 +101,9 @@ func (p *parts) metas(d *push.Document) {
 		}
 		for _, v := range d.Metas[name] {
 			p.unnamedFile("meta:"+part, "", v)
+			if name == push.MetaAllow {
+				p.unnamedFile("meta:"+securityMeta, "", v)
+			}
 		}
 	}
 }

@@ -35,14 +35,14 @@ type Settings struct {
 	Limits wire.Limits
 }
 
-// DefaultFields are dynamic fields of Solr's _default configuration. Page bytes are omitted: there is no field for
-// them.
+// DefaultFields are dynamic fields of Solr's _default configuration. Page bytes and chunks are omitted: there is no field
+// for them.
 func DefaultFields() wire.Names {
 	return wire.Names{
 		"url": "url_s", "source": "source_s", "title": "title_t", "text": "text_t", "content": "",
 		"content_type": "content_type_s", "charset": "charset_s", "language": "language_s",
 		"last_modified": "last_modified_dt", "fetched_at": "fetched_at_dt", "depth": "depth_i",
-		"referrer": "referrer_s", "hash": "hash_s",
+		"referrer": "referrer_s", "hash": "hash_s", wire.Chunks: "",
 	}
 }
 

@@ -25,15 +25,18 @@ func parts() []string {
 	}
 }
 
-// Parts returns the original names of the parts of a document, including metas.
-func Parts() []string { return append(parts(), "metas") }
+// Parts returns the original names of the parts of a document, including metas and chunks.
+func Parts() []string { return append(parts(), "metas", Chunks) }
+
+// Chunks is the name of the part of a document that is a list of objects.
+const Chunks = "chunks"
 
 // CheckName returns an error for a key of Names that is not part of any document.
 func CheckName(name string) error {
-	if name == "metas" || slices.Contains(parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
+	if slices.Contains(Parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
 		return nil
 	}
-	return fmt.Errorf("%q is not part of a document: write %s, metas, or %sNAME for one meta", name, strings.Join(parts(), ", "), MetaPrefix)
+	return fmt.Errorf("%q is not part of a document: write %s, or %sNAME for one meta", name, strings.Join(Parts(), ", "), MetaPrefix)
 }
 
 // Over returns the names of n, and those of base that n lacks.
@@ -82,6 +85,9 @@ func (n Names) Fields(d *push.Document, meta func(name string) string) map[strin
 	}
 	if name, ok := n.of("depth"); ok {
 		add(out, name, d.Depth)
+	}
+	if name, ok := n.of(Chunks); ok && len(d.Chunks) > 0 {
+		add(out, name, d.Chunks)
 	}
 	n.metas(out, d.Metas, meta)
 	return out

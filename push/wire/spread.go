@@ -62,7 +62,7 @@ func (e *Endpoint) Spread(ctx context.Context, entries []push.Entry, l Limits, e
 		}
 		group, together := errgroup.WithContext(ctx)
 		group.SetLimit(max(l.Requests, 1))
-		for _, request := range l.split(items) {
+		for _, request := range l.Split(items) {
 			group.Go(func() error {
 				r, err := Halve(together, request, s.request)
 				mu.Lock()
@@ -100,8 +100,8 @@ func rounds(entries []push.Entry) [][]push.Entry {
 	return out
 }
 
-// split cuts items into runs that fit into one request each.
-func (l Limits) split(items []Item) [][]Item {
+// Split cuts items into runs that fit into one request each.
+func (l Limits) Split(items []Item) [][]Item {
 	most := l.Bytes
 	if most <= 0 {
 		most = DefaultBytes

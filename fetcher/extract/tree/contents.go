@@ -65,12 +65,7 @@ func (p *page) content(what *Pick, c content, to *Picked) error {
 	if what.Bytes <= 0 {
 		limit = min(DefaultContentBytes, p.contentLeft)
 	}
-	root := p.root
-	if c.of == ofMain || c.of == ofDocument && p.mainWanted {
-		if article := p.main(); article != nil || c.of == ofMain {
-			root = article
-		}
-	}
+	root := p.part(c.of)
 	if root == nil {
 		return nil
 	}
@@ -83,6 +78,16 @@ func (p *page) content(what *Pick, c content, to *Picked) error {
 		p.contentLeft -= len(value)
 	}
 	return nil
+}
+
+// part returns a part of the page, nil if it has no main content.
+func (p *page) part(of string) *html.Node {
+	if of == ofMain || of == ofDocument && p.mainWanted {
+		if article := p.main(); article != nil || of == ofMain {
+			return article
+		}
+	}
+	return p.root
 }
 
 // maxTries is the number of attempts with a shorter part of a page if the result is too long.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/push"
 )
 
 // ErrTooDeep reports that elements are nested too deeply.
@@ -32,6 +33,8 @@ type Order struct {
 	Picks []Pick `json:",omitempty"`
 	// Main requests the text of the page's main content.
 	Main bool `json:",omitempty"`
+	// ChunkWords requests chunks of at most so many words.
+	ChunkWords int `json:",omitempty"`
 }
 
 // Pick is one value to find.
@@ -51,6 +54,9 @@ type Found struct {
 	Picked []Picked `json:",omitempty"`
 	// Main is the text of the main content, "" if none was found.
 	Main string `json:",omitempty"`
+	// Chunks are those of the page, or of its main content. ChunksCut is set if there are more.
+	Chunks    []push.Chunk `json:",omitempty"`
+	ChunksCut bool         `json:",omitempty"`
 }
 
 // Picked are the values of one pick.
@@ -58,7 +64,7 @@ type Picked struct {
 	Values []string `json:",omitempty"`
 	// Failed is the reason why the search failed or was not finished: Late, or an error text.
 	Failed string `json:",omitempty"`
-	// Cut is set if a content was longer than its limit.
+	// Cut is set if a content was longer than its limit, or there may be more values than maxValues.
 	Cut bool `json:",omitempty"`
 }
 
@@ -88,6 +94,9 @@ func Read(ctx context.Context, o *Order, body []byte) (Found, error) {
 	}
 	if o.Main {
 		found.Main = page.mainText()
+	}
+	if o.ChunkWords > 0 {
+		found.Chunks, found.ChunksCut = page.chunks(o.ChunkWords)
 	}
 	return found, nil
 }
@@ -126,7 +135,7 @@ func (p *page) pick(what Pick) (found Picked) {
 	taken := values{multiple: what.Multiple}
 	defer func() {
 		if len(taken.list) > 0 {
-			found.Values = taken.list
+			found.Values, found.Cut = taken.list, len(taken.list) >= maxValues
 		}
 		if crash := recover(); crash != nil {
 			found.Failed = fmt.Sprint(crash)

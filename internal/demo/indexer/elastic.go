@@ -60,6 +60,11 @@ func (s *Server) serveElastic(w http.ResponseWriter, r *http.Request) {
 			run, change = s.bulk, true
 		}
 		r.SetPathValue("index", strings.TrimPrefix(first, "_bulk"))
+	case rest == "_mget" && !strings.HasPrefix(first, "_"):
+		if r.Method == http.MethodPost || r.Method == http.MethodGet {
+			run = s.multiGet
+		}
+		r.SetPathValue("index", first)
 	case first == "_index_template" && rest != "" && !strings.Contains(rest, "/"):
 		r.SetPathValue("name", rest)
 		switch r.Method {

@@ -257,6 +257,16 @@ func (s *store) document(ctx context.Context, connector, uri string) (*stored, e
 		byConnector.SetField(fieldConnector)
 		q.AddQuery(byConnector)
 	}
+	return s.first(ctx, q)
+}
+
+// withID returns the synced document of a connector with an id, or nil.
+func (s *store) withID(ctx context.Context, connector, id string) (*stored, error) {
+	return s.first(ctx, bleve.NewDocIDQuery([]string{documentID(connector, id)}))
+}
+
+// first returns the first document that a query finds, or nil.
+func (s *store) first(ctx context.Context, q query.Query) (*stored, error) {
 	req := bleve.NewSearchRequestOptions(q, 1, 0, false)
 	req.Fields = []string{"*"}
 	req.SortBy([]string{"_id"})

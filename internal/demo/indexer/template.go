@@ -76,6 +76,7 @@ func checkTemplate(body []byte) error {
 		IgnoreAbove     int                        `json:"ignore_above"`
 		IgnoreMalformed bool                       `json:"ignore_malformed"`
 		Fields          map[string]json.RawMessage `json:"fields"`
+		Properties      map[string]json.RawMessage `json:"properties"`
 	}
 	var t struct {
 		IndexPatterns []string `json:"index_patterns"`
@@ -96,7 +97,7 @@ func checkTemplate(body []byte) error {
 	if len(t.IndexPatterns) == 0 {
 		return badRequest("Required [index_patterns]")
 	}
-	types := []string{"keyword", "text", "date", "integer", "long", "boolean", "binary", "flattened", "flat_object", "object"}
+	types := []string{"keyword", "text", "date", "integer", "long", "boolean", "binary", "flattened", "flat_object", "object", "nested"}
 	for name, f := range t.Template.Mappings.Properties {
 		if !slices.Contains(types, f.Type) {
 			return badRequest("No handler for type [%s] declared on field [%s]", f.Type, name)

@@ -1,0 +1,28 @@
+package visit
+
+import (
+	"maps"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/push"
+)
+
+// allowNone removes everything that allows someone to find a document.
+func allowNone(metas map[string][]string) {
+	maps.DeleteFunc(metas, func(name string, _ []string) bool {
+		return name != push.MetaDeny && policy.IsPermission(name)
+	})
+}
+
+// compared returns a document as it is compared with others. One with permissions is compared by its hash, and so with
+// documents of the same permissions alone: by its text, another one could take its place.
+func compared(d *push.Document) *push.Document {
+	for name := range d.Metas {
+		if policy.IsPermission(name) {
+			other := *d
+			other.Text = ""
+			return &other
+		}
+	}
+	return d
+}
