@@ -65,7 +65,10 @@ func (s segment) ReadAt(b []byte, from int64) (read int, err error) {
 		rows, _ := s.e.pool.Query(s.e.ctx, `SELECT at, v FROM body WHERE part = $1 AND segment = $2 AND at < $4 AND at >= coalesce(
 			(SELECT max(at) FROM body WHERE part = $1 AND segment = $2 AND at <= $3), 0) ORDER BY at`, s.e.Part, s.n, from, from+int64(len(b)))
 		var err error
-		pieces, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p piece, err error) { return p, row.Scan(&p.at, &p.v) })
+		pieces, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p piece, err error) {
+			err = row.Scan(&p.at, &p.v)
+			return p, err
+		})
 		return err
 	})
 	if err != nil {

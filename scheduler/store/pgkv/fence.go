@@ -76,7 +76,9 @@ func (n *Node) endEarlier() error {
 		alone := err == nil
 		for _, s := range silent {
 			if s.Node == n.o.Node {
-				return before.Fence(n.ctx, s)
+				if err := before.Fence(n.ctx, s); !errors.Is(err, ErrBeats) {
+					return err
+				}
 			}
 		}
 		for id := range w.seen {

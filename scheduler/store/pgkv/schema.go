@@ -1,7 +1,7 @@
 // Package pgkv is the engine of a store on PostgreSQL, which nodes on several machines may share. A crawl's keys are
 // divided into parts, and each part has one writer: the node that holds it.
 //
-// A Node's mutex guards nothing that waits for the database. Commit and the methods of kv.Bodies that write are called
+// The package starts no goroutine and has no lock. Commit and the methods of kv.Bodies that write are called
 // by one goroutine at a time; a View belongs to one goroutine; Run is the only goroutine that beats.
 package pgkv
 

@@ -33,7 +33,8 @@ func (n *Node) Watch() *Watch { return &Watch{n: n, seen: map[string]Sighting{}}
 func (w *Watch) Look(ctx context.Context) (silent []Sighting, err error) {
 	rows, _ := w.n.pool.Query(ctx, `SELECT node, incarnation, n FROM beat WHERE incarnation > 0`)
 	now, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s Sighting, err error) {
-		return s, row.Scan(&s.Node, &s.Incarnation, &s.N)
+		err = row.Scan(&s.Node, &s.Incarnation, &s.N)
+		return s, err
 	})
 	if err != nil {
 		return nil, err

@@ -98,7 +98,8 @@ func (n *Node) GetMany(part int16, keys [][]byte) (stored []Change, err error) {
 		rows, _ := n.pool.Query(n.ctx, "SELECT k, v FROM kv WHERE part = $1 AND k = ANY ($2)", part, keys)
 		stored, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Change, error) {
 			c := Change{Part: part}
-			return c, row.Scan(&c.Key, &c.Value)
+			err := row.Scan(&c.Key, &c.Value)
+			return c, err
 		})
 		return err
 	})
@@ -130,7 +131,8 @@ func (v *View) Walk(prefix, from []byte, values bool, fn func(key, value []byte)
 			rows, _ := c.Query(v.n.ctx, statement, v.part, from, behind(prefix), size) // CollectRows returns the error
 			var err error
 			pairs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p pair, err error) {
-				return p, row.Scan(&p.key, &p.value)
+				err = row.Scan(&p.key, &p.value)
+				return p, err
 			})
 			return err
 		})
