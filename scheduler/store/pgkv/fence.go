@@ -160,21 +160,23 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// Beat stores one beat. After ErrFenced the node's right is lost; other errors are of the connection.
+// Beat stores one beat. It tries for permit.Lasts; after ErrFenced the node's right is lost.
 func (n *Node) Beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, permit.Lasts)
 	defer cancel()
-	sent := n.o.Clock.Now()
-	tag, err := n.pool.Exec(ctx, `UPDATE beat SET n = n + 1 WHERE node = $1 AND incarnation = $2`, n.o.Node, n.incarnation)
-	if err != nil {
-		return err
-	}
-	if tag.RowsAffected() == 0 {
-		n.right.Lose(ErrFenced)
-		return ErrFenced
-	}
-	n.right.Confirmed(sent)
-	return nil
+	return retry(ctx, func() error {
+		sent := n.o.Clock.Now()
+		tag, err := n.pool.Exec(ctx, `UPDATE beat SET n = n + 1 WHERE node = $1 AND incarnation = $2`, n.o.Node, n.incarnation)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			n.right.Lose(ErrFenced)
+			return refusal{ErrFenced}
+		}
+		n.right.Confirmed(sent)
+		return nil
+	})
 }
 
 // Leave ends the incarnation, so that its parts are free at once, and closes the connections.
