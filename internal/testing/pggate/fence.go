@@ -19,9 +19,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 )
 
-// values of a child's commit are so large that stopping it often cuts one.
+// A child's commit is 30 MB, more than the buffers of a connection hold: stopping it often cuts one.
 const (
-	childKeys  = 200
+	childKeys  = 1500
 	childValue = 20_000
 )
 
