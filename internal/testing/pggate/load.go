@@ -243,20 +243,19 @@ func (g *gate) load(ctx context.Context) error {
 	for _, w := range all {
 		running.Go(func() { failed <- w.run(end, time.Second*perBatch*nodes/time.Duration(g.rate)) })
 	}
-	if err := g.watch(ctx, s, all, end, failed); err != nil {
-		return err
-	}
+	err = g.watch(ctx, s, all, end, failed)
 	running.Wait()
 	for _, w := range all {
-		if err := errors.Join(<-failed, w.verify(), w.n.Leave(ctx)); err != nil {
-			return err
-		}
+		err = errors.Join(err, <-failed, w.verify(), w.n.Leave(ctx))
 	}
-	return nil
+	if err == nil {
+		fmt.Println("  all keys are as confirmed")
+	}
+	return err
 }
 
 // watch prints figures, holds a snapshot in the middle, and fails if commits are slow.
-func (g *gate) watch(ctx context.Context, s *testpostgres.Server, all []*worker, end time.Time, failed chan error) error {
+func (g *gate) watch(ctx context.Context, s *testpostgres.Server, all []*worker, end time.Time, failed <-chan error) error {
 	every := min(time.Minute, g.lasts/10)
 	middle := end.Add(-(g.lasts + g.snapshot) / 2)
 	var held *pgkv.View
@@ -286,12 +285,8 @@ func (g *gate) watch(ctx context.Context, s *testpostgres.Server, all []*worker,
 		load, _ := os.ReadFile("/proc/loadavg")
 		fmt.Printf("  %5.0f pages/s, commit p50 %s p95 %s, %s, snapshot %t, load %.5s\n", float64(pages)/every.Seconds(),
 			share(recent, 50), share(recent, 95), sizes, held != nil, load)
-		select {
-		case err := <-failed:
-			if failed <- err; err != nil {
-				return err
-			}
-		default:
+		if len(failed) > 0 {
+			break
 		}
 	}
 	if held != nil {
