@@ -1,3 +1,5 @@
+// fenceOnce starts a goroutine that reads a child's output, and waits for its end unless the gate fails. Goroutines that
+// beat end with the process.
 package main
 
 import (
@@ -43,7 +45,7 @@ func child(dsn, part string) {
 	for i := 1; ; i++ {
 		changes := []pgkv.Change{{Part: p, Key: fmt.Appendf(nil, "gone %d", i-1)}, {Part: p, Key: fmt.Appendf(nil, "gone %d", i), Value: []byte{1}}}
 		for k := range childKeys {
-			v := append(fmt.Appendf(nil, "%d ", i), bytes.Repeat([]byte{byte(rand.Uint32())}, childValue)...)
+			v := append(fmt.Appendf(nil, "%d ", i), bytes.Repeat([]byte{byte(i)}, childValue)...)
 			changes = append(changes, pgkv.Change{Part: p, Key: fmt.Appendf(nil, "key %d", k), Value: v})
 		}
 		if err := n.Commit(changes, nil); err != nil {
@@ -149,16 +151,19 @@ func follow(out io.Reader, confirmed *atomic.Int64) string {
 	return "nothing"
 }
 
+// moments draws when children are stopped.
+var moments = rand.New(rand.NewPCG(1, 1)) //nolint:gosec // a test
+
 // stopWithin stops a child while the database waits for the rest of its commit.
 func stopWithin(ctx context.Context, s *testpostgres.Server, p *os.Process) error {
 	const cut = `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'sextant/gate/a/%' AND xact_start IS NOT NULL
 		AND wait_event = 'ClientRead' AND query LIKE 'DELETE%'`
 	return until("a cut commit", func() (bool, error) {
-		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
+		time.Sleep(time.Duration(moments.IntN(100)) * time.Millisecond)
 		if err := p.Signal(syscall.SIGSTOP); err != nil {
 			return false, err
 		}
-		time.Sleep(50 * time.Millisecond) // what is on the way arrives
+		time.Sleep(50 * time.Millisecond) // the bytes under way arrive
 		n, err := ask[int](ctx, s, cut)
 		if n == 1 || err != nil {
 			return n == 1, err
@@ -167,7 +172,7 @@ func stopWithin(ctx context.Context, s *testpostgres.Server, p *os.Process) erro
 	})
 }
 
-// contents returns the commit of which a part holds all keys.
+// contents returns the commit that stored all keys of a part.
 func contents(n *pgkv.Node, part int16) (last int64, err error) {
 	v := n.View(part)
 	defer v.Close()

@@ -1,3 +1,5 @@
+// load starts a goroutine for each worker, and waits for them. A worker's mutex guards its figures; its goroutine and
+// watch take it.
 package main
 
 import (
@@ -6,7 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/maphash"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -26,7 +28,7 @@ const (
 	kept     = 50   // commits after which bodies and orders are removed
 )
 
-// worker is a node under load, with a copy of what it was told is stored.
+// worker is a node under load, with hashes of the values that were confirmed.
 type worker struct {
 	n       *pgkv.Node
 	own     []int16
@@ -44,7 +46,11 @@ type worker struct {
 	pages   int
 }
 
-var seed = maphash.MakeSeed()
+func hash(value []byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(value)
+	return h.Sum64()
+}
 
 // words are the contents of values, which compress to a half or so.
 var words = strings.Fields(`https://www. example intranet .com/ documents products index.html page Content-Type text/html
@@ -181,7 +187,7 @@ func (w *worker) run(end time.Time, every time.Duration) error {
 		for _, c := range w.batch {
 			name := fmt.Sprint(c.Part, " ", string(c.Key))
 			if delete(w.stored, name); c.Value != nil {
-				w.stored[name] = maphash.Bytes(seed, c.Value)
+				w.stored[name] = hash(c.Value)
 			}
 		}
 		w.mu.Lock()
@@ -198,7 +204,7 @@ func (w *worker) verify() error {
 		v := w.n.View(p)
 		err := v.Walk(nil, nil, true, func(key, value []byte) error {
 			found++
-			if sum, ok := w.stored[fmt.Sprint(p, " ", string(key))]; !ok || sum != maphash.Bytes(seed, value) {
+			if sum, ok := w.stored[fmt.Sprint(p, " ", string(key))]; !ok || sum != hash(value) {
 				return fmt.Errorf("part %d, key %x: stored %t, or another value", p, key, ok)
 			}
 			return nil

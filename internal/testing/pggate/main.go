@@ -1,11 +1,13 @@
-// Command pggate puts a store's nodes on PostgreSQL through what a database and its clients suffer, and measures them
-// under load. It starts servers of its own in a temporary folder. Each part of it prints a line, and the first that
-// fails ends it:
+// Command pggate subjects nodes on PostgreSQL to failures of the database and of its clients, and measures them under
+// load. It starts servers in a temporary folder. Each part prints a line, and the first failure ends the command:
 //
 //	fence     a node is stopped in the middle of a commit, another takes its part, and the first goes on
 //	standby   a synchronous standby is held while the client of a commit dies
 //	failover  a replica takes over that lacks commits
 //	load      three nodes commit pages for -for, with a snapshot of -snapshot in the middle
+//
+// Goroutines and mutexes: each file starts with its list; all goroutines are waited for, or end with the process. A mutex
+// guards the connections of a line, another the figures of a worker.
 package main
 
 import (
@@ -100,7 +102,7 @@ func (g *gate) server(ctx context.Context, settings ...string) (*testpostgres.Se
 	return s, nil
 }
 
-// ask returns the value that a statement selects over a connection of its own.
+// ask returns the value that a statement selects over a new connection.
 func ask[T any](ctx context.Context, s *testpostgres.Server, statement string, args ...any) (v T, err error) {
 	c, err := pgx.Connect(ctx, s.DSN())
 	if err != nil {

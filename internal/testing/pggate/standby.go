@@ -1,3 +1,6 @@
+// heldOnce starts a goroutine that commits, and waits for it unless the gate fails. A line has a goroutine that accepts
+// connections and two for each of them; close ends them. Its mutex guards the connections; those goroutines and the
+// callers of its methods take it.
 package main
 
 import (

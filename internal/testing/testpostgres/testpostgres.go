@@ -1,4 +1,4 @@
-// Package testpostgres starts PostgreSQL servers on loopback, each with an empty data directory of its own.
+// Package testpostgres starts PostgreSQL servers on loopback, each in a new data directory.
 package testpostgres
 
 import (
@@ -53,7 +53,7 @@ func Need(t testing.TB) {
 	}
 }
 
-// Programs returns the folder of the newest installed server's programs, "" if there is none.
+// Programs returns the folder of the newest installed server's programs, "" without one.
 func Programs() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {

@@ -33,7 +33,8 @@ type Body struct {
 }
 
 const (
-	remove = `DELETE FROM kv USING unnest($1::smallint[], $2::bytea[]) AS x (part, k) WHERE kv.part = x.part AND kv.k = x.k`
+	remove = `DELETE FROM kv USING unnest($1::smallint[], $2::bytea[]) AS x (part, k)
+		WHERE kv.part = x.part AND kv.k = x.k`
 	put    = `INSERT INTO kv SELECT * FROM unnest($1::smallint[], $2::bytea[], $3::bytea[])
 		ON CONFLICT (part, k) DO UPDATE SET v = excluded.v`
 	putBodies = `INSERT INTO body SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bigint[], $4::bytea[])
@@ -42,13 +43,13 @@ const (
 	count = `WITH n AS (UPDATE node SET commits = commits + 1
 		WHERE id = $1 AND incarnation = $2 AND commits = $3 AND NOT fenced RETURNING 1) SELECT 1 / count(*) FROM n`
 	// counted waits for a commit that is under way, and, since a row lock is written to the log, for the standby too. A
-	// SELECT without a lock would say that a commit that waits for the standby did not happen.
+	// SELECT without a lock does not see a commit that waits for the standby.
 	counted = `SELECT incarnation, commits, fenced FROM node WHERE id = $1 FOR UPDATE`
-	end     = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND application_name = $2`
+	end     = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1::bigint AND application_name = $2`
 )
 
 // Commit stores all changes and bodies or none, and returns when they are durable. Keys are distinct; changes is
-// sorted. It goes on until the database answers or the context of Join ends. Errors wrap ErrFenced or ErrSetBack where
+// sorted. It repeats the commit until the database responds or the context of Join ends. Errors wrap ErrFenced or ErrSetBack where
 // one fits; after any the node must not be used again.
 func (n *Node) Commit(changes []Change, bodies []Body) error {
 	slices.SortFunc(changes, func(a, b Change) int {
@@ -60,11 +61,11 @@ func (n *Node) Commit(changes []Change, bodies []Body) error {
 		if err == nil {
 			return nil
 		}
-		// What failed may have been stored.
-		stored, asked := n.decide()
+		// The commit may be stored all the same.
+		stored, err2 := n.decide()
 		switch {
-		case asked != nil:
-			return asked
+		case err2 != nil:
+			return err2
 		case stored:
 			return nil
 		}
@@ -90,7 +91,8 @@ func (n *Node) batch(changes []Change, bodies []Body) func() *pgx.Batch {
 		stored, keys, values = append(stored, c.Part), append(keys, c.Key), append(values, c.Value)
 	}
 	for _, b := range bodies {
-		in, segments, at, contents = append(in, b.Part), append(segments, b.Segment), append(at, b.At), append(contents, b.Value)
+		in, contents = append(in, b.Part), append(contents, b.Value)
+		segments, at = append(segments, b.Segment), append(at, b.At)
 	}
 	return func() *pgx.Batch {
 		var b pgx.Batch
@@ -119,7 +121,7 @@ func (n *Node) try(b *pgx.Batch) error {
 	return warning(n.conn)
 }
 
-// connect opens the connection of commits if there is none.
+// connect opens the connection of commits if it is not open.
 func (n *Node) connect() (err error) {
 	if n.conn == nil || n.conn.IsClosed() {
 		n.conn, err = pgx.ConnectConfig(n.ctx, n.pool.Config().ConnConfig)
@@ -140,7 +142,8 @@ func (n *Node) decide() (stored bool, err error) {
 		if err := n.connect(); err != nil {
 			return err
 		}
-		if _, err := n.conn.Exec(n.ctx, end, int32(old), application(n.o.Schema, n.o.Node, n.incarnation)); err != nil { //nolint:gosec // a process
+		name := application(n.o.Schema, n.o.Node, n.incarnation)
+		if _, err := n.conn.Exec(n.ctx, end, int64(old), name); err != nil {
 			return err
 		}
 		stored, err = n.isStored()

@@ -83,7 +83,7 @@ type refusal struct{ error }
 // Unwrap returns the reason.
 func (r refusal) Unwrap() error { return r.error }
 
-// retry calls fn until it succeeds or fails for good, or ctx ends.
+// retry calls fn until it succeeds or fails permanently, or ctx ends.
 func retry(ctx context.Context, fn func() error) error {
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := fn()

@@ -54,18 +54,21 @@ type segment struct {
 // Close implements io.Closer.
 func (segment) Close() error { return nil }
 
+// pieces are the bodies between two offsets, and the one that begins before the first.
+const pieces = `SELECT at, v FROM body WHERE part = $1 AND segment = $2 AND at < $4 AND at >= coalesce(
+	(SELECT max(at) FROM body WHERE part = $1 AND segment = $2 AND at <= $3), 0) ORDER BY at`
+
 // ReadAt implements io.ReaderAt.
 func (s segment) ReadAt(b []byte, from int64) (read int, err error) {
 	type piece struct {
 		at int64
 		v  []byte
 	}
-	var pieces []piece
+	var found []piece
 	err = retry(s.e.ctx, func() error {
-		rows, _ := s.e.pool.Query(s.e.ctx, `SELECT at, v FROM body WHERE part = $1 AND segment = $2 AND at < $4 AND at >= coalesce(
-			(SELECT max(at) FROM body WHERE part = $1 AND segment = $2 AND at <= $3), 0) ORDER BY at`, s.e.Part, s.n, from, from+int64(len(b)))
+		rows, _ := s.e.pool.Query(s.e.ctx, pieces, s.e.Part, s.n, from, from+int64(len(b)))
 		var err error
-		pieces, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p piece, err error) {
+		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p piece, err error) {
 			err = row.Scan(&p.at, &p.v)
 			return p, err
 		})
@@ -74,13 +77,13 @@ func (s segment) ReadAt(b []byte, from int64) (read int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range pieces {
+	for _, p := range found {
 		if at := from + int64(read) - p.at; at >= 0 && at < int64(len(p.v)) {
 			read += copy(b[read:], p.v[at:])
 		}
 	}
 	switch {
-	case read == 0 && len(pieces) == 0 && len(b) > 0:
+	case read == 0 && len(found) == 0 && len(b) > 0:
 		return 0, fs.ErrNotExist
 	case read < len(b):
 		return read, io.ErrUnexpectedEOF
@@ -96,7 +99,8 @@ func (e *Engine) Drop(n uint64) error { return e.Node.Drop(e.Part, n) }
 
 // Drop removes a segment of a part.
 func (n *Node) Drop(part int16, segment uint64) error {
-	return n.write(`DELETE FROM body WHERE part = $3 AND segment = $4 AND EXISTS (SELECT FROM n)`, part, int64(segment)) //nolint:gosec // far below 2^63
+	return n.write(`DELETE FROM body WHERE part = $3 AND segment = $4 AND EXISTS (SELECT FROM n)`,
+		part, int64(segment)) //nolint:gosec // far below 2^63
 }
 
 // Keep implements kv.Bodies.
@@ -129,7 +133,7 @@ func (n *Node) write(statement string, args ...any) error {
 	})
 }
 
-// Save implements kv.Engine. Nothing is kept: the store makes again what it would load.
+// Save implements kv.Engine. Nothing is kept: the store makes its contents again.
 func (*Engine) Save(func(io.Writer) error) (publish func() error, err error) {
 	return func() error { return nil }, nil
 }
@@ -161,7 +165,8 @@ func (e *Engine) Check() error {
 
 // Stats implements kv.Engine.
 func (e *Engine) Stats() (st kv.Stats, err error) {
-	err = e.pool.QueryRow(e.ctx, "SELECT pg_total_relation_size('kv'), pg_total_relation_size('body')").Scan(&st.TableBytes, &st.BodyBytes)
+	const sizes = "SELECT pg_total_relation_size('kv'), pg_total_relation_size('body')"
+	err = e.pool.QueryRow(e.ctx, sizes).Scan(&st.TableBytes, &st.BodyBytes)
 	return st, err
 }
 

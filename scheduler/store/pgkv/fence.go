@@ -14,11 +14,11 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
-// Options say who joins which crawl.
+// Options are a node and its crawl.
 type Options struct {
 	DSN          string // a connection string of PostgreSQL
 	Schema, Node string // of the form Name
-	// File remembers the node's last commit on its own machine; "" only in tests.
+	// File holds the node's last commit on the node's machine; "" only in tests.
 	File  string
 	Clock permit.Clock // nil: the machine's
 }
@@ -40,7 +40,7 @@ type Node struct {
 const beatEvery = time.Second
 
 // Join begins a new incarnation of a node, and waits until no earlier one can write or act. The end of ctx ends all
-// that waits for the database. Call Run at once, and Leave in the end.
+// waits for the database. Call Run at once, and Leave in the end.
 func Join(ctx context.Context, o Options) (*Node, error) {
 	if !Name.MatchString(o.Schema) || !Name.MatchString(o.Node) {
 		return nil, fmt.Errorf("schema %q, node %q: write up to 18 lower-case letters, digits, _ or -", o.Schema, o.Node)

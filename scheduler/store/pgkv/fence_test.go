@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 )
 
-// clock is a clock that goes as tests say; Sleep lets it go.
+// clock is a clock that tests move; Sleep moves it too.
 type clock struct{ now atomic.Int64 }
 
 func (c *clock) Now() time.Duration { return time.Duration(c.now.Load()) }
@@ -71,7 +71,7 @@ func (w *world) claims(n *pgkv.Node, want int) {
 
 func one(value string) []pgkv.Change { return []pgkv.Change{{Key: []byte("k"), Value: []byte(value)}} }
 
-// TestFence: a node is silent after five seconds without a beat, no sooner, and a gap between looks begins anew. Once
+// TestFence: a node is silent after five seconds without a beat, no sooner, and a gap between looks restarts the time. Once
 // fenced it can neither write nor beat, and its parts are free.
 func TestFence(t *testing.T) {
 	w := newWorld(t)
@@ -91,7 +91,7 @@ func TestFence(t *testing.T) {
 	look(time.Second)
 	w.must(a.Beat(t.Context()))
 	look(time.Second)
-	look(10 * time.Second) // the database may not have answered in the meantime
+	look(10 * time.Second) // the database may not have responded in the meantime
 	for i := range 4 {
 		if silent := look(time.Second); len(silent) > 0 {
 			t.Fatalf("after %d s: %v", i+1, silent)

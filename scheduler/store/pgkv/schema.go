@@ -30,7 +30,7 @@ var tables = []string{
 		WITH (` + vacuum + `, toast.autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_cost_delay = 0)`,
 }
 
-// vacuum has dead rows removed early: with PostgreSQL's own settings the table of bodies grows to 19 times its contents.
+// vacuum removes dead rows early: with default settings the table of bodies grows to 19 times its contents.
 const vacuum = ` autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.2,
 	autovacuum_vacuum_cost_delay = 0`
 

@@ -22,14 +22,14 @@ type Sighting struct {
 type Watch struct {
 	n    *Node
 	seen map[string]Sighting
-	last time.Duration // the last look that the database answered
+	last time.Duration // the last successful look
 }
 
 // Watch returns a watch that has seen nothing.
 func (n *Node) Watch() *Watch { return &Watch{n: n, seen: map[string]Sighting{}} }
 
-// Look reads the beats, and returns those that have been the same for permit.TakenAfter while the database answered.
-// Call it at least once each two seconds: a longer pause begins anew.
+// Look reads the beats, and returns those that have been the same for permit.TakenAfter while the database responded.
+// Call it at least once each two seconds: a longer pause restarts the time.
 func (w *Watch) Look(ctx context.Context) (silent []Sighting, err error) {
 	rows, _ := w.n.pool.Query(ctx, `SELECT node, incarnation, n FROM beat WHERE incarnation > 0`)
 	now, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s Sighting, err error) {
@@ -93,7 +93,7 @@ func (n *Node) endSessions(ctx context.Context, application string) error {
 	return err
 }
 
-// claim takes those of the parts whose holder was fenced or that have none.
+// claim takes those of the parts whose holder was fenced or that are free.
 const claim = `INSERT INTO part SELECT p, $2, $3 FROM unnest($1::smallint[]) AS x (p)
 	WHERE EXISTS (SELECT FROM n) ORDER BY p
 	ON CONFLICT (part) DO UPDATE SET node = excluded.node, incarnation = excluded.incarnation

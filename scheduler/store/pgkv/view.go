@@ -56,7 +56,8 @@ func (v *View) begin() (err error) {
 	var b pgx.Batch
 	var commits int64
 	b.Queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-	b.Queue("SELECT commits FROM node WHERE id = $1", v.n.o.Node).QueryRow(func(row pgx.Row) error { return row.Scan(&commits) })
+	q := b.Queue("SELECT commits FROM node WHERE id = $1", v.n.o.Node)
+	q.QueryRow(func(row pgx.Row) error { return row.Scan(&commits) })
 	if err := v.conn.SendBatch(v.n.ctx, &b).Close(); err != nil {
 		return err
 	}
