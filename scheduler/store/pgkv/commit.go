@@ -35,7 +35,7 @@ type Body struct {
 const (
 	remove = `DELETE FROM kv USING unnest($1::smallint[], $2::bytea[]) AS x (part, k)
 		WHERE kv.part = x.part AND kv.k = x.k`
-	put    = `INSERT INTO kv SELECT * FROM unnest($1::smallint[], $2::bytea[], $3::bytea[])
+	put = `INSERT INTO kv SELECT * FROM unnest($1::smallint[], $2::bytea[], $3::bytea[])
 		ON CONFLICT (part, k) DO UPDATE SET v = excluded.v`
 	putBodies = `INSERT INTO body SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bigint[], $4::bytea[])
 		ON CONFLICT (part, segment, at) DO UPDATE SET v = excluded.v`

@@ -63,7 +63,8 @@ func opener(t *testing.T) storetest.Opener {
 				t.Fatal(err)
 			}
 		}
-		n, err := pgkv.Join(context.Background(), pgkv.Options{DSN: dsn, Schema: schema.(string), Node: "a"}) // stores close behind the test
+		o := pgkv.Options{DSN: dsn, Schema: schema.(string), Node: "a"}
+		n, err := pgkv.Join(context.Background(), o) // stores close behind the test
 		if err != nil {
 			t.Fatal(err)
 		}
