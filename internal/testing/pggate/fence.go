@@ -1,5 +1,5 @@
-// fenceOnce starts a goroutine that reads a child's output, and waits for its end unless the gate fails. Goroutines that
-// beat end with the process.
+// fenceOnce starts a goroutine that reads a child's output, and waits for it unless the gate fails. Goroutines
+// that beat end with the process.
 package main
 
 import (

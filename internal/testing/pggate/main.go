@@ -6,8 +6,8 @@
 //	failover  a replica takes over that lacks commits
 //	load      three nodes commit pages for -for, with a snapshot of -snapshot in the middle
 //
-// Goroutines and mutexes: each file starts with its list; all goroutines are waited for, or end with the process. A mutex
-// guards the connections of a line, another the figures of a worker.
+// Goroutines and mutexes: each file starts with its list; all goroutines are waited for, or end with the process. A
+// mutex guards the connections of a line, another the figures of a worker.
 package main
 
 import (

@@ -49,8 +49,8 @@ const (
 )
 
 // Commit stores all changes and bodies or none, and returns when they are durable. Keys are distinct; changes is
-// sorted. It repeats the commit until the database responds or the context of Join ends. Errors wrap ErrFenced or ErrSetBack where
-// one fits; after any the node must not be used again.
+// sorted. It repeats the commit until the database responds or the context of Join ends. Errors wrap
+// ErrFenced or ErrSetBack where one fits; after any error the node must not be used again.
 func (n *Node) Commit(changes []Change, bodies []Body) error {
 	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(a.Part, b.Part), bytes.Compare(a.Key, b.Key))

@@ -71,8 +71,8 @@ func (w *world) claims(n *pgkv.Node, want int) {
 
 func one(value string) []pgkv.Change { return []pgkv.Change{{Key: []byte("k"), Value: []byte(value)}} }
 
-// TestFence: a node is silent after five seconds without a beat, no sooner, and a gap between looks restarts the time. Once
-// fenced it can neither write nor beat, and its parts are free.
+// TestFence: a node is silent after five seconds without a beat, no sooner, and a gap between looks restarts the time.
+// Once fenced it can neither write nor beat, and its parts are free.
 func TestFence(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.join("a", ""), w.join("b", "")
