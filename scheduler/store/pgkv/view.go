@@ -126,6 +126,9 @@ func (v *View) Walk(prefix, from []byte, values bool, fn func(key, value []byte)
 	if bytes.Compare(from, prefix) < 0 {
 		from = prefix
 	}
+	if from == nil {
+		from = []byte{} // nil is NULL
+	}
 	for size := firstPage; ; size = min(2*size, lastPage) {
 		var pairs []pair
 		err := v.read(func(c *pgx.Conn) error {
