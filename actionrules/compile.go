@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// MaxDepth is how many And, Or and Not may enclose an atom.
+// MaxDepth is the deepest allowed nesting of And, Or and Not around an atom.
 const MaxDepth = 1000
 
 // compiler collects all faults of a rule set. Equal atoms share one matcher.
@@ -31,7 +31,7 @@ type atomKey struct {
 	value  string
 }
 
-// newCompiler makes one for a number of atoms, as far as it is known.
+// newCompiler returns a compiler, sized for a number of atoms if it is known.
 func newCompiler(atoms int) *compiler {
 	return &compiler{matchers: make(map[atomKey]*matcher, atoms), rule: -1}
 }
@@ -41,8 +41,7 @@ func (c *compiler) fail(format string, args ...any) {
 	c.errs = append(c.errs, &Error{c.at, c.rule, fmt.Errorf(format, args...)})
 }
 
-// condition compiles a condition that depth others enclose. What it gives for a
-// faulty one is of no use.
+// condition compiles a condition at the given depth of nesting. The result for an invalid condition must not be used.
 func (c *compiler) condition(cond Condition, depth int) node {
 	if depth > MaxDepth {
 		c.fail("conditions are nested deeper than %d; join nested And and Or", MaxDepth)

@@ -7,15 +7,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Engine is a compiled RuleSet. It is immutable and safe for concurrent use; a
-// reload makes a new one.
+// Engine is a compiled RuleSet. It is immutable and safe for concurrent use; a reload compiles a new one.
 type Engine struct {
 	set   RuleSet
 	rules []rule
 	roots rootTable
 	index *index
 	names [len(fieldNames)]bool // the fields that atoms compare
-	// scratches are for callers without one of their own.
+	// scratches serve callers that pass none.
 	scratches sync.Pool
 }
 
@@ -25,9 +24,8 @@ type rule struct {
 	then []Action
 }
 
-// Compile checks and compiles a rule set, which must not be changed afterwards.
-// Where there are errors it gives all of them, in the order of the rule set, each
-// an *Error, and no Engine.
+// Compile checks and compiles a rule set, which must not be changed afterwards. If there are errors it returns all of
+// them, in the order of the rule set, each an *Error, and no Engine.
 func Compile(set RuleSet) (*Engine, []error) {
 	c := newCompiler(len(set.Rules))
 	c.checkRoots(set.Roots)
@@ -93,7 +91,7 @@ func (d *Decision) addMetas(metas []Meta) {
 	}
 }
 
-// apply does what an action says, except for AddMeta.
+// apply applies an action, except for AddMeta.
 func (d *Decision) apply(a *Action) {
 	switch a.Verb {
 	case Accept, Ignore:

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// String is file:line:column, as far as it is known.
+// String returns file:line:column, as far as known.
 func (p Position) String() string {
 	switch {
 	case p.Line == 0:
@@ -20,12 +20,12 @@ func (p Position) String() string {
 
 // Error is one fault of a rule set.
 type Error struct {
-	// At is the place of the fault: for a pattern the character inside the value,
-	// where Atom.At is that of the value's first character.
+	// At is the position of the fault. For a pattern it is a character in the value; Atom.At is the value's first
+	// character.
 	At Position
 	// Rule is the index of the rule, -1 for a fault of a root or of a condition alone.
 	Rule int
-	// Err says what is wrong and what to write; a *PatternError for a pattern.
+	// Err describes the fault and the correction; a *PatternError for a pattern.
 	Err error
 }
 
@@ -47,7 +47,7 @@ func (e *Error) Unwrap() error { return e.Err }
 type PatternError struct {
 	Value  string // the whole value
 	Offset int    // where in the value, in characters from 0
-	Text   string // what is wrong and what to write
+	Text   string // the fault, and the correction
 }
 
 func (e *PatternError) Error() string {

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Explanation says how the rules come to their decision about one URL.
+// Explanation describes how the rules decide about one URL.
 type Explanation struct {
 	Decision Decision
 	Start    Start
@@ -16,7 +16,7 @@ type Explanation struct {
 	Last [dimensions]int
 }
 
-// Start says what held before the first rule, and why.
+// Start is the state before the first rule, and its reason.
 type Start struct {
 	Accept, Index, Follow bool
 	// Site is the index of the first root whose site the URL lies in, -1 if it
@@ -25,11 +25,11 @@ type Start struct {
 	// Root is the index of the root that the URL itself is, -1 if it is not a root. Of
 	// several with the same URL the last, whose priority counts.
 	Root int
-	// Why says it in words: "default", "site of root URL" or "root itself".
+	// Why is the reason as text: "default", "site of root URL" or "root itself".
 	Why string
 }
 
-// RuleTrace is what one rule did.
+// RuleTrace is the effect of one rule.
 type RuleTrace struct {
 	Index   int // from 0, over all Rules blocks
 	At      Position
@@ -39,11 +39,11 @@ type RuleTrace struct {
 	// order of the constants, also where the value was the same before; it is
 	// empty where the rule did not match.
 	Changed []Dimension
-	// Actions are those that it did, in words: Ignore, Source news.
+	// Actions are its effective actions as text: Ignore, Source news.
 	Actions []string
 }
 
-// Rule is what a rule did, by its index; false if it is not among Rules.
+// Rule returns the trace of the rule with an index; false if it is not among Rules.
 func (x Explanation) Rule(index int) (RuleTrace, bool) {
 	i, ok := slices.BinarySearchFunc(x.Rules, index, func(t RuleTrace, index int) int { return t.Index - index })
 	if !ok {
@@ -52,8 +52,8 @@ func (x Explanation) Rule(index int) (RuleTrace, bool) {
 	return x.Rules[i], true
 }
 
-// ExcludedBy is the index of the rule that has the last word on why the URL is
-// ignored, -1 if that is the start state. excluded is false for a URL that is crawled.
+// ExcludedBy returns the index of the rule that finally caused the URL to be ignored, or -1 if the start state did.
+// excluded is false for a URL that is crawled.
 func (x Explanation) ExcludedBy() (rule int, excluded bool) {
 	switch d := x.Decision; {
 	case d.Crawl():
@@ -65,8 +65,8 @@ func (x Explanation) ExcludedBy() (rule int, excluded bool) {
 	}
 }
 
-// Explain decides about u in another way than Decide, and says how. It looks at
-// every condition, also where the result is clear already.
+// Explain decides about u independently of Decide, and describes how. It evaluates every condition, even if the result
+// is already clear.
 func (e *Engine) Explain(u weburl.URL) Explanation {
 	x := e.newExplanation(u)
 	x.Rules = make([]RuleTrace, 0, len(e.rules))
@@ -78,8 +78,8 @@ func (e *Engine) Explain(u weburl.URL) Explanation {
 	return x
 }
 
-// ExplainMatches is Explain without the rules that do not match. It finds the others by the
-// index, so that it does not look at every rule, and asks each of them again.
+// ExplainMatches is like Explain, without the rules that do not match. It finds the others by the index and evaluates
+// them again.
 func (e *Engine) ExplainMatches(u weburl.URL) Explanation {
 	x := e.newExplanation(u)
 	v := view{url: u}
@@ -128,7 +128,7 @@ func (e *Engine) newExplanation(u weburl.URL) Explanation {
 	return x
 }
 
-// trace adds what a rule does for the URL of v.
+// trace adds the effect of a rule on the URL of v.
 func (x *Explanation) trace(e *Engine, i int, v *view) {
 	r := &e.set.Rules[i]
 	t := RuleTrace{Index: i, At: r.At, Group: r.Group, Changed: []Dimension{}}
@@ -170,8 +170,7 @@ func inSite(r Root, u weburl.URL) bool {
 	})
 }
 
-// conclude reads the decision off the rules that had the last word in each
-// dimension.
+// conclude derives the decision from the last rule in each dimension.
 func (e *Engine) conclude(u weburl.URL, x Explanation) Decision {
 	d := Decision{Accept: x.Start.Accept, Index: x.Start.Index, Follow: x.Start.Follow, Root: x.Start.Root >= 0}
 	if d.Root {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// plain is the text that an expression without operators stands for.
+// plain returns the text that an expression without operators matches.
 func plain(expr string) string {
 	var b strings.Builder
 	b.Grow(len(expr))
@@ -18,9 +18,8 @@ func plain(expr string) string {
 	return b.String()
 }
 
-// foldExpression does to the literals of an expression what normalise does to a
-// URL, except for case, which the (?i) flag sees to. Operators and the ranges of
-// brackets stay as written.
+// foldExpression applies normalise to the literals of an expression, except for case, which the (?i) flag covers.
+// Operators and ranges in brackets are unchanged.
 func foldExpression(expr string) string {
 	var out, run strings.Builder
 	out.Grow(len(expr))
@@ -42,9 +41,8 @@ func foldExpression(expr string) string {
 	return out.String()
 }
 
-// writeFolded writes a run of literals. Where a repetition follows, the last
-// character is kept together, with its accents, even where it has become several
-// or none.
+// writeFolded writes a run of literals. If a repetition follows, the last character is grouped with its accents, even
+// if it has become several or none.
 func writeFolded(out *strings.Builder, run string, repeated bool) {
 	if run == "" {
 		return
@@ -65,8 +63,8 @@ func writeFolded(out *strings.Builder, run string, repeated bool) {
 	out.WriteString("(?:" + regexp.QuoteMeta(unit) + ")")
 }
 
-// foldClass writes a bracket expression, its single members without accents.
-// What would become several characters stays as it is.
+// foldClass writes a bracket expression, its single members without accents. A character that would become several is
+// unchanged.
 func foldClass(out *strings.Builder, class string) {
 	if isASCII(class) {
 		out.WriteString(class)

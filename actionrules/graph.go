@@ -130,7 +130,7 @@ func (g *graph) intern(e expr) int32 {
 	return id
 }
 
-// effort says roughly how long an expression takes.
+// effort estimates how long an expression takes to match.
 func (g *graph) effort(id int32) int {
 	switch e := g.exprs[id]; {
 	case e.op == opNot:
@@ -144,7 +144,7 @@ func (g *graph) effort(id int32) int {
 	}
 }
 
-// always says of a matcher that it holds for every URL.
+// always reports whether a matcher matches every URL.
 func (m *matcher) always() bool {
 	if m.kind == KindLength {
 		return m.min == 0 && m.max >= maxCharacters

@@ -9,20 +9,19 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// maxGroupOrigins bounds what strayRules compares: a group with roots on more
-// origins is not judged.
+// maxGroupOrigins limits the comparisons of strayRules: a group with roots on more origins is not judged.
 const maxGroupOrigins = 100
 
-// defaultGroup is the group of what names none.
+// defaultGroup is the group of elements that name none.
 const defaultGroup = "default"
 
-// place is where roots of a group lie: an origin, and what the folders of their sites have in common.
+// place is where roots of a group are: an origin, and the common prefix of their sites' folders.
 type place struct {
 	weburl.URL
 	path string
 }
 
-// places are those of each group with roots.
+// places returns the places of each group with roots.
 func (e *Engine) places() map[string][]place {
 	origins := map[string][]place{}
 	known := map[string]int{} // by group and origin: its place in origins

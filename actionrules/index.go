@@ -21,7 +21,7 @@ type index struct {
 	steps   []step
 	effects
 	defaults defaults
-	// The rules of the clause with number n are those from ruleStarts[n] to ruleStarts[n+1].
+	// The rules of clause n are those from ruleStarts[n] to ruleStarts[n+1].
 	rules      []int32
 	ruleStarts []int32
 }
@@ -29,19 +29,19 @@ type index struct {
 // fieldIndex finds the atoms of one field.
 type fieldIndex struct {
 	literals *match.Index
-	// triggers of the literal with number n are those from starts[n] to starts[n+1].
+	// The triggers of literal n are those from starts[n] to starts[n+1].
 	starts   []uint32
 	triggers []trigger
 	norms    [len(normNames)]bool // which there are
 	lengths  intervals
 }
 
-// trigger is what an atom that is found leads to.
+// trigger is the effect of finding an atom.
 type trigger struct {
 	clauses span // in index.touched
 	regexp  int32
 	norm    Norm
-	// guarded is set where the literal found is only what the expression needs.
+	// guarded is set if the literal is only a necessary part of an expression.
 	guarded bool
 }
 
@@ -56,21 +56,20 @@ type clause struct {
 	effect    effect
 }
 
-// step is the test of an atom. Tests of conditions are steps that say which one
-// is next.
+// step is the test of an atom. The steps of a condition are linked.
 type step struct {
 	matcher
 	regexp int32    // its number, -1 of others
-	next   [2]int32 // where the atom does not hold, where it does
+	next   [2]int32 // if the atom does not match, if it matches
 }
 
-// What stands in the place of a next step at the end.
+// Values that end a chain of steps.
 const (
 	refused = -1
 	held    = -2
 )
 
-// decide puts together in s the effects of what holds for its URL.
+// decide combines in s the effects of the rules that match its URL.
 func (x *index) decide(s *Scratch) {
 	for f := range x.fields {
 		fx := &x.fields[f]
@@ -123,7 +122,7 @@ func (fx *fieldIndex) lookUp(x *index, text string, norms [len(normNames)]bool, 
 	}
 }
 
-// pull looks at the clauses that a trigger leads to.
+// pull checks the clauses of a trigger.
 func (x *index) pull(t *trigger, s *Scratch) {
 	if t.guarded && !x.matches(t.regexp, s) {
 		return

@@ -21,7 +21,7 @@ type indexBuilder struct {
 	ruleOf    []clauseRule
 }
 
-// clauseRule says that a clause is one of a rule's.
+// clauseRule assigns a clause to a rule.
 type clauseRule struct{ clause, rule int32 }
 
 type clauseKey struct {
@@ -38,14 +38,14 @@ type draft struct {
 	metas []addition // of equal ones the first
 }
 
-// atomDraft is one of the different atoms.
+// atomDraft is a distinct atom.
 type atomDraft struct {
 	*matcher
 	regexp   int32 // its number, -1 of others
 	required []string
 	uses     int     // clauses that it occurs in
 	cost     float64 // as key, see needed
-	clauses  []int32 // to look at when it is found
+	clauses  []int32 // to check when the literal is found
 }
 
 func newIndex(rules []rule) *index {
@@ -78,7 +78,7 @@ func newIndex(rules []rule) *index {
 	return &x
 }
 
-// addRule gives a rule's effect to its clauses.
+// addRule adds a rule's effect to its clauses.
 func (b *indexBuilder) addRule(r *rule, number int32) {
 	first := int32(len(b.actions)) + 1
 	for i := range r.then {
@@ -129,7 +129,7 @@ func (b *indexBuilder) split(id int32, want bool, yield func(clauseKey)) {
 	}
 }
 
-// addAction adds an action, later than those that are there, to a clause.
+// addAction adds an action to a clause, after the existing ones.
 func (b *indexBuilder) addAction(clause, place int32) {
 	a, d := b.actions[place-1], &b.drafts[clause]
 	if a.Verb != AddMeta {

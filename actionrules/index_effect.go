@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// setting is an action, without AddMeta, as a number that is greater for a later
-// action: its place among all actions, from 1, and in the last bits what it sets.
-// 0 stands for no clause.
+// setting encodes an action, without AddMeta, as a number that is greater for a later action: its position among all
+// actions, from 1, and its value in the last bits. 0 is no action.
 type setting int32
 
 const valueBits = 3
@@ -30,14 +29,13 @@ func (s setting) place() int32 { return int32(s >> valueBits) }
 // settings are by dimension the last one.
 type settings [DimensionMetas]setting
 
-// effect is what several rules do together. The later action wins, so that
-// effects are put together in any order.
+// effect is the combined effect of several rules. The later action wins, so effects can be combined in any order.
 type effect struct {
 	last  settings
 	metas span // in effects.added
 }
 
-// effects are what the effects of clauses refer to.
+// effects are the tables that the effects of clauses refer to.
 type effects struct {
 	actions []*Action // of all rules, in order
 	added   []addition
@@ -47,7 +45,7 @@ type effects struct {
 // addition is an AddMeta.
 type addition struct{ place, meta int32 }
 
-// apply makes of what holds for the URL of s a decision.
+// apply converts the combined effects on the URL of s into a decision.
 func (x *effects) apply(d *Decision, s *Scratch) {
 	if set := s.last[DimensionAccept]; set > 0 {
 		d.Accept = set.value() == 1
@@ -77,7 +75,7 @@ func (x *effects) apply(d *Decision, s *Scratch) {
 	}
 }
 
-// fold adds an effect to what holds for the URL.
+// fold adds an effect to those on the URL.
 func (s *Scratch) fold(x *index, e *effect) {
 	for d, set := range e.last {
 		s.last[d] = max(s.last[d], set)

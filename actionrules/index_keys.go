@@ -7,15 +7,14 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/match"
 )
 
-// keys are atoms one of which must hold for something, and about what it costs
-// to look at a clause each time that one does.
+// keys are atoms, at least one of which must match, with the estimated cost of checking a clause each time one does.
 type keys struct {
 	atoms []int32
 	cost  float64
 }
 
-// needed returns the cheapest atoms one of which must hold for the expression to
-// have the value. ok is false if it has it where no atom holds.
+// needed returns the cheapest atoms, at least one of which must match for the expression to have the value. ok is false
+// if it can have it without any.
 func (b *indexBuilder) needed(id int32, value bool) (k keys, ok bool) {
 	e := &b.graph.exprs[id]
 	switch e.op {
@@ -50,8 +49,8 @@ func (b *indexBuilder) cheapest(of []int32, value bool) (best keys, ok bool) {
 	return best, ok
 }
 
-// estimate says how many clauses the atom as a key makes a URL look at: those
-// that it occurs in, times how probably it holds.
+// estimate estimates how many clauses a URL has to check with the atom as a key: those that contain it, times the
+// probability of a match.
 func (a *atomDraft) estimate() float64 {
 	const always = 50 // an expression tried on every URL costs as much as so many clauses
 	uses := float64(a.uses)

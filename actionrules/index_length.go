@@ -2,10 +2,8 @@ package actionrules
 
 import "slices"
 
-// intervals find the length atoms that hold for a number. They are sorted by
-// their lower bounds; greatest is by the middle of the whole, of each half, of
-// half a half and so on the greatest upper bound there, so that what lies below
-// is left out.
+// intervals finds the length atoms that match a number. They are sorted by lower bound; greatest holds, for the middle
+// of each half, quarter and so on, the greatest upper bound of that part, so that parts below the number are skipped.
 type intervals struct {
 	low, high, greatest []int
 	triggers            []trigger

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// simplified returns the matcher of a literal for a regular expression that is one
-// except for what it lets follow or precede: `http://h/.*` is a prefix.
+// simplified returns the matcher of a literal for a regular expression that is equivalent to one, such as `http://h/.*`
+// to a prefix.
 func (m *matcher) simplified() *matcher {
 	if m.re == nil {
 		return m
@@ -78,11 +78,11 @@ const (
 // contents describes the texts that a part of an expression matches.
 type contents struct {
 	exact []string // all of them; nil if that is not known or too much
-	need  []string // one of these stands in each of them; nil if none is known
+	need  []string // every text contains one of these; nil if unknown
 }
 
-// required are literals; at least one of them stands in every text, normalised,
-// that the expression matches; nil if there are none.
+// required returns literals, at least one of which occurs in every normalised text that the expression matches; nil if
+// there are none.
 func (m *matcher) required() []string {
 	tree := m.parse()
 	if tree == nil {
@@ -91,10 +91,10 @@ func (m *matcher) required() []string {
 	return inspect(tree, m.norm != NormNone).needed()
 }
 
-// needed is the better way to say what the texts contain.
+// needed returns the more selective of two descriptions of the texts.
 func (p contents) needed() []string { return better(p.need, p.exact) }
 
-// better is the list with the rarer literals. A list with an empty one says nothing.
+// better returns the list with the rarer literals. A list with an empty literal is useless.
 func better(a, b []string) []string {
 	if rarity(b) > rarity(a) {
 		return b
@@ -105,7 +105,7 @@ func better(a, b []string) []string {
 	return nil
 }
 
-// rarity grows with how seldom one of the literals stands in a URL.
+// rarity is higher for literals that occur in fewer URLs.
 func rarity(literals []string) int {
 	if len(literals) == 0 {
 		return 0
@@ -120,8 +120,7 @@ func rarity(literals []string) int {
 	return max(1, 4*least-bits.Len(uint(len(literals)-1)))
 }
 
-// weight is the length of a literal without what nearly all URLs contain, at
-// least 1.
+// weight is the length of a literal without the parts that nearly all URLs contain, at least 1.
 func weight(literal string) int {
 	n := len(literal)
 	for _, common := range [...]string{"http", "://", "www.", ".com", ".htm", "index"} {
@@ -132,8 +131,8 @@ func weight(literal string) int {
 	return max(1, n)
 }
 
-// inspect finds the contents of the texts of an expression; folded says that it is matched
-// against text whose case is folded.
+// inspect determines the contents of the texts of an expression; folded means that it is matched against case-folded
+// text.
 func inspect(re *syntax.Regexp, folded bool) contents {
 	switch re.Op {
 	case syntax.OpLiteral:

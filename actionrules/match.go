@@ -74,7 +74,7 @@ type matcher struct {
 	field    Field
 	kind     Kind
 	norm     Norm
-	literal  string         // normalised; where there is no re
+	literal  string         // normalised; unused with re
 	re       *regexp.Regexp // anchored; nil for a literal
 	min, max int            // of KindLength
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// misplaced says that a value holds what its part of a URL never does, as a scheme in a
-// host or a query in a path, and what to write; "" if it does not, or it is not known.
+// misplaced describes a value that contains what its part of a URL never does, such as a scheme in a host or a query in
+// a path, and the correction; otherwise it returns "".
 func misplaced(a Atom) string {
 	text := literalStart(a)
 	if text == "" || a.Kind == KindLength {
@@ -75,7 +75,7 @@ func misplacedScheme(a Atom, text string) string {
 	return ""
 }
 
-// misplacedHost knows a host with a scheme, port or path, and one with a dot in front.
+// misplacedHost detects a host with a scheme, port or path, or with a leading dot.
 func misplacedHost(a Atom, text string) string {
 	if strings.Contains(text, "/") || strings.Count(text, ":") == 1 {
 		written := text
@@ -110,7 +110,7 @@ func isPlain(a Atom) bool {
 	return err == nil && literal
 }
 
-// shownMost is how much of a value a message repeats.
+// shownMost is the maximum length of a value in a message.
 const shownMost = 100
 
 // short is a value as messages repeat it.

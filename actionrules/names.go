@@ -43,8 +43,7 @@ func (n Norm) String() string { return nameOf(normNames[:], "Norm", int(n)) }
 // String is the name of the action's element in CrawlConfig.xml.
 func (v Verb) String() string { return nameOf(verbNames[:], "Verb", int(v)) }
 
-// Dimension is one of the independent things that a Decision says. An action
-// sets exactly one.
+// Dimension is one of the independent parts of a Decision. An action sets exactly one.
 type Dimension uint8
 
 // The dimensions.
@@ -58,10 +57,10 @@ const (
 	dimensions // their number
 )
 
-// String is the word that explain prints: accept, index, follow, source, priority or metas.
+// String returns the word that explain prints: accept, index, follow, source, priority or metas.
 func (d Dimension) String() string { return nameOf(dimensionNames[:], "Dimension", int(d)) }
 
-// Dimension is what the verb sets.
+// Dimension returns the dimension that the verb sets.
 func (v Verb) Dimension() Dimension {
 	switch v {
 	case Accept, Ignore:

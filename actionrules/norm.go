@@ -31,8 +31,7 @@ func foldCase(s string) string {
 	return strings.Map(foldRune, s)
 }
 
-// foldRune is the smallest lower-case rune of r's folding orbit, or the smallest
-// where none is lower case.
+// foldRune returns the smallest lower-case rune of r's folding orbit, or the smallest rune if none is lower case.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {
@@ -63,9 +62,8 @@ func stripMarks(s string) string {
 	}, norm.NFKD.String(s))
 }
 
-// decode percent-decodes s once. What RFC 3986 section 2.2 reserves as
-// delimiters stays encoded, because decoding it would change what the URL means,
-// and so do bytes that are not UTF-8.
+// decode percent-decodes s once. The delimiters reserved by RFC 3986 section 2.2 stay encoded, because decoding them
+// would change the meaning of the URL. So do bytes that are not UTF-8.
 func decode(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
@@ -95,8 +93,7 @@ func appendDecoded(out []byte, s string) []byte {
 	return append(out, s...)
 }
 
-// encodedRune is the length in bytes of the encoded character that s begins
-// with, 0 if there is none that may be decoded.
+// encodedRune returns the length in bytes of the encoded character at the start of s, or 0 if none may be decoded.
 func encodedRune(s string) int {
 	c, ok := encodedByte(s)
 	switch {

@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	// specials are the characters that stand for themselves in a value and have
-	// their meaning of regular expressions behind a backslash (CloudView manual,
-	// "Crawl Rules").
+	// specials are the characters that are literal in a value, and are operators of regular expressions after a backslash
+	// (CloudView manual, "Crawl Rules").
 	specials = `^$.*+?[](){}|`
 	// classes are the letters that may follow a backslash.
 	classes = "dDwWsSbB"
@@ -22,18 +21,15 @@ const (
 	maxExpression = 1 << 16
 )
 
-// Translate turns a value with reversed escaping into the ordinary regular
-// expression (RE2) that it means: `/a?\.\*` into `/a\?.*`. A special character
-// stands for itself, a backslash before it gives it its meaning of regular
-// expressions; inside brackets too. The result is not compiled. The error is a
-// *PatternError.
+// Translate converts a value with reversed escaping into the equivalent regular expression (RE2): `/a?\.\*` into
+// `/a\?.*`. A special character is literal, and an operator after a backslash, also inside brackets. The result is not
+// compiled. The error is a *PatternError.
 func Translate(value string) (string, error) {
 	re, _, err := translate(value, math.MaxInt)
 	return re, err
 }
 
-// translate stops before its result would be longer than limit bytes and says
-// how many characters of value it has read.
+// translate stops before its result would exceed limit bytes and returns the number of characters read.
 func translate(value string, limit int) (re string, read int, err error) {
 	if err := checkText(value); err != nil {
 		return "", 0, err
@@ -72,7 +68,7 @@ func translate(value string, limit int) (re string, read int, err error) {
 	return b.String(), read, nil
 }
 
-// checkText refuses what no pattern may be.
+// checkText refuses invalid patterns.
 func checkText(value string) error {
 	if value == "" {
 		return &PatternError{value, 0, `the pattern is empty; write \.\* for anything`}
@@ -90,8 +86,8 @@ func checkText(value string) error {
 	return &PatternError{value, n, "not UTF-8"}
 }
 
-// expression is the RE2 expression of an atom's value, checked for everything
-// but its size. literal says that it holds no operator.
+// expression is the RE2 expression of an atom's value, checked for everything but its size. literal reports whether it
+// contains no operator.
 func expression(value string, re bool) (expr string, literal bool, err error) {
 	if re {
 		expr, err = value, checkText(value)
@@ -120,8 +116,7 @@ func expression(value string, re bool) (expr string, literal bool, err error) {
 	return unquote(expr), false, nil
 }
 
-// unquote writes the characters of \Q...\E one by one, because what is put behind
-// an open \Q would belong to it.
+// unquote writes the characters of \Q...\E one by one, because text appended to an open \Q would belong to it.
 func unquote(expr string) string {
 	if !strings.Contains(expr, `\Q`) {
 		return expr

@@ -13,7 +13,7 @@ type Position struct {
 	Line, Column int
 }
 
-// Field is the part of a URL that an atom looks at.
+// Field is the part of a URL that an atom tests.
 type Field uint8
 
 // The fields, in the spelling of CrawlConfig.xml. FieldURL is the whole
@@ -27,7 +27,7 @@ const (
 	FieldFragment
 )
 
-// Kind is how an atom's pattern is anchored, or that a length is measured.
+// Kind is how an atom's pattern is anchored. KindLength measures instead.
 type Kind uint8
 
 // The kinds, in the spelling of CrawlConfig.xml.
@@ -71,9 +71,9 @@ type Atom struct {
 	// Value is the pattern with reversed escaping (or, with Regexp, an ordinary
 	// RE2 one), or for KindLength a range such as "[:10]".
 	Value string
-	// Regexp says litteral="false": Value is an ordinary regular expression.
+	// Regexp means litteral="false": Value is an ordinary regular expression.
 	Regexp bool
-	// At is where Value's attribute begins in its file.
+	// At is the position of Value's attribute.
 	At Position
 }
 
@@ -82,7 +82,7 @@ func (Or) isCondition()   {}
 func (Not) isCondition()  {}
 func (Atom) isCondition() {}
 
-// Verb is what an action does.
+// Verb is the effect of an action.
 type Verb uint8
 
 // The verbs of spec "Actions"; each sets one dimension of a Decision.
@@ -154,7 +154,7 @@ type RuleSet struct {
 	Rules              []Rule
 }
 
-// Decision is what the rules say of one URL.
+// Decision is the result of the rules for one URL.
 type Decision struct {
 	Accept, Index, Follow bool
 	Source                string // "" is the default source
@@ -164,6 +164,6 @@ type Decision struct {
 	Root                  bool // the URL is itself a root
 }
 
-// Crawl reports whether the URL is crawled at all: accepted, and at least one of
-// index and follow. All else is ignored.
+// Crawl reports whether the URL is crawled at all: accepted, and at least one of index and follow. Any other URL is
+// ignored.
 func (d Decision) Crawl() bool { return d.Accept && (d.Index || d.Follow) }

@@ -23,9 +23,8 @@ type token struct {
 	char rune   // of a literal
 }
 
-// scan splits an RE2 expression (syntax of package regexp/syntax) and hands the
-// tokens to yield until that says no. It accepts every string; what is not valid
-// expression comes out as operators, and the parser reports the error.
+// scan splits an RE2 expression (syntax of package regexp/syntax) and hands the tokens to yield until it returns false.
+// It accepts every string; invalid parts are returned as operators, and the parser reports the error.
 func scan(expr string, yield func(token) bool) {
 	for i := 0; i < len(expr); {
 		if strings.HasPrefix(expr[i:], `\Q`) {
@@ -72,7 +71,7 @@ func scanOne(s string) (kind tokenKind, n int, char rune) {
 	return tokenLiteral, size, r
 }
 
-// scanEscape reads a backslash and what belongs to it.
+// scanEscape reads a backslash and the rest of its escape.
 func scanEscape(s string) (kind tokenKind, n int, char rune) {
 	if len(s) < 2 {
 		return tokenOperator, 1, 0
@@ -158,8 +157,7 @@ func groupEnd(s string) int {
 	}
 }
 
-// repeatEnd is the length of {n}, {n,} or {n,m}, 0 where s begins with none: the
-// brace then stands for itself.
+// repeatEnd returns the length of {n}, {n,} or {n,m}, or 0 if s does not begin with one: the brace is then literal.
 func repeatEnd(s string) int {
 	end := through(s, "}")
 	if end == 0 {
@@ -172,9 +170,8 @@ func repeatEnd(s string) int {
 	return end
 }
 
-// through is the length of s up to and with the first of the characters, 0 where
-// it is not near: construct after construct must not search the whole rest of a
-// hostile pattern.
+// through returns the length of s up to and including the first of the characters, or 0 if it is not near. The limit
+// keeps a hostile pattern from being searched again for each construct.
 func through(s, chars string) int {
 	const near = 200
 	return strings.IndexAny(s[:min(len(s), near)], chars) + 1

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Suspicious says what in a value with reversed escaping looks as if it had been
-// written for ordinary escaping, as `\.gif` or `/a\?b` do, or for file names, as
-// `/docs/*`, and how to write it; "" if nothing does. It is a guess, for a warning.
+// Suspicious describes why a value with reversed escaping looks as if it had been written for ordinary escaping, such
+// as `\.gif` or `/a\?b`, or for file names, such as `/docs/*`, and how to write it; otherwise it returns "". It is a
+// guess, for a warning.
 func Suspicious(value string) string {
 	for i := 0; i < len(value); i++ {
 		if value[i] != '\\' {
@@ -42,7 +42,7 @@ func Suspicious(value string) string {
 	return ""
 }
 
-// starless is what to write in place of a value with * at its ends alone, where it is a wildcard to whoever knows
+// starless returns the correction for a value with * only at its ends, where it was probably meant as a wildcard of
 // file names; "" for any other value.
 func starless(a Atom) string {
 	text := strings.Trim(a.Value, "*")
@@ -102,8 +102,8 @@ func endsInOperator(s string) bool {
 	return n >= 2 && s[n-2] == '\\' && strings.IndexByte(`.)]}*+?dDwWsS`, s[n-1]) >= 0
 }
 
-// unescapedOperator is what at i reads like a piece of an ordinary regular
-// expression, or a wildcard, and hardly like a piece of a URL.
+// unescapedOperator returns the text at i that looks like an ordinary regular expression or a wildcard rather than part
+// of a URL.
 func unescapedOperator(value string, i int) string {
 	rest := value[i:]
 	switch value[i] {
@@ -139,8 +139,8 @@ func unescapedOperator(value string, i int) string {
 	return ""
 }
 
-// repeatable reports whether what stands before i is made to be repeated: a class, any one character, or
-// the end of a group or set. Whoever escapes that, and not the repetition, has learned half of it.
+// repeatable reports whether the text before i is made to be repeated: a class, any one character, or the end of a
+// group or set. Escaping that, but not the repetition, is a common mistake.
 func repeatable(value string, i int) bool {
 	before := value[:i]
 	if before == "" || strings.IndexByte(".)]dDwWsS", before[i-1]) < 0 {
@@ -153,13 +153,13 @@ func repeatable(value string, i int) bool {
 // counted is a repetition such as {4} or {2,}.
 var counted = regexp.MustCompile(`^\{\d+(,\d*)?\}`)
 
-// asExpression says how to write a value as an ordinary expression.
+// asExpression returns a value written as an ordinary expression.
 func asExpression(expression string) string {
 	return fmt.Sprintf(`write %s with litteral="false"`, quote(expression))
 }
 
-// withStars is the expression of a value in which * is any run of characters, or the repetition of what is made for
-// it, and all else stands for itself.
+// withStars returns the expression of a value in which * is any run of characters, or repeats the element before it,
+// and everything else is literal.
 func withStars(value string) string {
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// traits say what a text contains that a norm may change.
+// traits are the properties of a text that a norm may change.
 type traits uint8
 
 const (
@@ -33,8 +33,7 @@ func traitsOf(s string) traits {
 	return t
 }
 
-// buffers hold what normalising makes, so that it allocates nothing once they
-// have grown.
+// buffers are reused by normalisation, which allocates nothing once they have grown.
 type buffers struct {
 	out     [len(fieldNames)][len(normNames)][]byte
 	decoded []byte
@@ -72,8 +71,7 @@ func lowerASCII(s []byte) {
 	}
 }
 
-// appendFolded appends text with its case folded and, where it says so, without
-// accents.
+// appendFolded appends text with its case folded and, if requested, without accents.
 func appendFolded(out, text []byte, strip bool) []byte {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
@@ -87,8 +85,8 @@ func appendFolded(out, text []byte, strip bool) []byte {
 	return out
 }
 
-// appendStripped appends what stripMarks and foldCase leave of a character. The
-// order of its marks, which normalisation sees to, is of no concern: they go.
+// appendStripped appends a character after stripMarks and foldCase. The order of its marks does not matter, because
+// they are removed.
 func appendStripped(out []byte, r rune, encoded []byte) []byte {
 	const syllables, leads, vowels, tails = 0xac00, 0x1100, 0x1161, 0x11a7 // Unicode Standard, 3.12
 	if i := r - syllables; i >= 0 && i < 19*21*28 {

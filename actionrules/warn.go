@@ -14,8 +14,8 @@ type Warning struct {
 	Text string
 }
 
-// Warnings lists what in the rule set is hardly meant: DoubtfulPatterns, rules
-// that apply to no root of their group, and roots that the rules do not crawl.
+// Warnings lists probable mistakes in the rule set: DoubtfulPatterns, rules that apply to no root of their group, and
+// roots that the rules do not crawl.
 func (e *Engine) Warnings() []Warning {
 	return slices.Concat(DoubtfulPatterns(e.set.Rules), e.strayRules(), e.excludedRoots())
 }
@@ -96,8 +96,7 @@ func atoms(c Condition, f func(Atom)) {
 	}
 }
 
-// doubtful explains why an atom can hardly be meant as it is written, the
-// likeliest reason only; "" if nothing is.
+// doubtful returns the likeliest reason why an atom is not meant as written, or "".
 func doubtful(a Atom) string {
 	if _, _, err := expression(a.Value, a.Regexp); err != nil {
 		return ""
@@ -118,9 +117,8 @@ func doubtful(a Atom) string {
 	return unreachable(a)
 }
 
-// unreachable says why no canonical URL can match an atom, "" if one can or it
-// is not known. It puts the literal beginning of the pattern into URLs, brings
-// them into canonical form and looks whether the pattern still matches.
+// unreachable returns why no canonical URL can match an atom, or "" if one can or it is unknown. It canonicalizes URLs
+// with the literal beginning of the pattern and checks whether the pattern still matches.
 func unreachable(a Atom) string {
 	kind, text := a.Kind, literalStart(a)
 	switch {

@@ -1,7 +1,8 @@
 package config
 
 import (
-	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 )
@@ -13,17 +14,20 @@ func ParseCondition(name string, raw []byte) (actionrules.Condition, error) {
 	const before = "<CrawlConfig><Crawler name=\"condition\"><Rules><Rule>\n"
 	const after = "\n<Accept/></Rule></Rules></Crawler></CrawlConfig>"
 	file, report := Parse(name, append(append([]byte(before), raw...), after...), Lookups{})
+	one := len(report.Errors) > 0 || len(file.Crawlers[0].Rules.Rules) == 1 && len(file.Crawlers[0].Rules.Rules[0].Then) == 1
 	for i := range report.Errors {
-		if report.Errors[i].At.Line > 0 {
-			report.Errors[i].At.Line--
+		e := &report.Errors[i]
+		if e.At.Line > 0 {
+			e.At.Line--
 		}
+		e.Message = strings.Replace(e.Message, " in <Rule>", "", 1)
+		one = one && !strings.Contains(e.Message, "<Rule>") // an element that the user did not write
+	}
+	if !one {
+		return nil, fmt.Errorf(`%s %q: write one condition and nothing else, such as <Path val="/news/"/>; <And> and <Or> join several`, name, raw)
 	}
 	if err := report.Err(); err != nil {
 		return nil, err
 	}
-	rules := file.Crawlers[0].Rules.Rules
-	if len(rules) != 1 || len(rules[0].Then) != 1 {
-		return nil, errors.New(name + ": write one condition and nothing else")
-	}
-	return rules[0].If, nil
+	return file.Crawlers[0].Rules.Rules[0].If, nil
 }

@@ -33,9 +33,10 @@ func TestParseConditionErrors(t *testing.T) {
 		{`<Pat val="/a"/>`, `--match:1:1: unknown element <Pat>`},
 		{"<And>\n  <Path/>\n</And>", `--match:2:3: <Path> needs the attribute value`},
 		{`<Path val="/a"/><Index/>`, "one condition and nothing else"},
-		{`<Path val="/a"/></Rule><Rule><Path val="/b"/>`, ""},
-		{``, "no condition"},
-		{`nonsense`, "--match:1:1: text"},
+		{`<Path val="/a"/></Rule><Rule><Path val="/b"/>`, "one condition and nothing else"},
+		{``, `--match "": write one condition and nothing else, such as <Path val="/news/"/>`},
+		{`/news/`, `--match "/news/": write one condition`},
+		{`<Path val="/a"/><Path val="/b"/>`, "<And> and <Or> join several"},
 	} {
 		_, err := ParseCondition("--match", []byte(tt.in))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

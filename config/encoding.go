@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// fault makes a file unreadable as a whole; it has a byte offset in the file's text.
+// fault is an error that makes the whole file unreadable, with its byte offset.
 type fault struct {
 	offset  int
 	message string

@@ -17,8 +17,8 @@ const FileName = "CrawlConfig.xml"
 // MaxFileBytes is the largest file that is read.
 const MaxFileBytes = 64 << 20
 
-// Lookups gives access to what a configuration refers to outside of itself. Its functions are called by one goroutine.
-// Each may be nil: then nothing is found, and nothing is a link.
+// Lookups gives access to everything outside the configuration that it refers to. Its functions are called by one
+// goroutine. Each may be nil: then nothing is found, and nothing is a link.
 type Lookups struct {
 	// Env returns an environment variable.
 	Env func(name string) (string, bool)

@@ -24,7 +24,7 @@ func notifyElements() []Element {
 		text("webhook", SecretString, "", "URL that notices are posted to, as JSON; it may be internal. Use ${ENV} or file:PATH."),
 		text("secret", SecretString, "", "Key of the HMAC-SHA256 in the header Sextant-Signature."),
 		{Name: "command", Type: Command, NotEmpty: true, Doc: "Absolute path of a program and its arguments, separated by spaces. No shell is involved."},
-		{Name: "on", NotEmpty: true, Doc: "Events to report, separated by spaces: " + strings.Join(eventNames(), ", ") + "; all if absent."},
+		{Name: "on", NotEmpty: true, Doc: "Events to report, separated by spaces: " + strings.Join(eventNames(), ", ") + "; all but round if absent."},
 		ranged("indexerDownMin", Int, "15", 0, 10_080, "Minutes after which an indexer that is down is reported."),
 	}, Doc: "Notifies an operator by webhook or command of problems that need a person: once when a problem begins, once when it is over."}}
 }

@@ -5,33 +5,6 @@ import (
 	"testing"
 )
 
-// TestErrorsBelowUnknownElements: what is inside of an element that is not known, or that
-// stands in the wrong place, is read, too.
-func TestErrorsBelowUnknownElements(t *testing.T) {
-	for name, c := range map[string]struct {
-		inside string
-		want   []string
-	}{
-		"unknown": {`<Bogus><Rule><Path vall="/a"/><Ignore/></Rule><Nonsense><Priority shift="9"/></Nonsense></Bogus>`,
-			[]string{"unknown element <Bogus>", "unknown attribute vall of <Path>: did you mean val?", "unknown element <Nonsense>", `shift="9" is out of range`}},
-		"misspelt":        {`<Ruls><Rule><Path val="/a\"/><Ignore/></Rule></Ruls>`, []string{"did you mean <Rules>?", "a backslash at the end"}},
-		"misspelt Rule":   {`<Rules><Rul><Path val="\(" /></Rul></Rules>`, []string{"did you mean <Rule>?", "<Rule> has no action", "missing closing"}},
-		"misplaced":       {`<Rule><Path val=""/><Ignore/></Rule>`, []string{"its place is in <Rules>", `val="" must not be empty`}},
-		"in another rule": {`<Rules><Rule><Pth val="/a"/><Priority shift="x"/></Rule></Rules>`, []string{"did you mean <Path>?", `shift="x" is not a whole number`}},
-	} {
-		_, report := Parse(FileName, []byte(`<CrawlConfig><Crawler name="a">`+c.inside+`</Crawler></CrawlConfig>`), Lookups{})
-		got := problemLines(report.Errors)
-		for _, want := range c.want {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: no error %s in\n%s", name, want, got)
-			}
-		}
-		if n := strings.Count(got, "\n"); n != len(c.want) {
-			t.Errorf("%s: %d errors, want %d:\n%s", name, n, len(c.want), got)
-		}
-	}
-}
-
 // TestWordsOfOtherProducts lead to the right element, attribute or value.
 func TestWordsOfOtherProducts(t *testing.T) {
 	for inside, want := range map[string]string{

@@ -176,6 +176,20 @@ func (e *Element) attribute(name string) *Attribute {
 	return nil
 }
 
+// owner returns the only element that has an attribute of this name, "" if several or none have it.
+func (s *schema) owner(attribute string) (name string) {
+	for _, e := range s.elements {
+		switch {
+		case !slices.Contains(e.attributeNames(), attribute):
+		case name != "" && name != e.Name:
+			return ""
+		default:
+			name = e.Name
+		}
+	}
+	return name
+}
+
 // attributeNames returns the names of the attributes with an effect.
 func (e *Element) attributeNames() []string {
 	names := make([]string, 0, len(e.Attributes))

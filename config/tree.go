@@ -178,8 +178,11 @@ func (p *parser) elementSpec(e *Markup, parent *node, scope *namespaces) *Elemen
 	return spec
 }
 
-// knownNames bounds the list of names in a message, in bytes; a longer list would hide the error.
+// knownNames bounds the list of names in a message, in bytes; inManual replaces a longer one, which would hide
+// the error.
 const knownNames = 400
+
+const inManual = ": the manual's page on the configuration, or sextant schema, has those that are known"
 
 // longestName is the length above which a name cannot be a misspelt known one.
 const longestName = 40
@@ -195,13 +198,16 @@ func (p *parser) elementHint(parent, name string, known []string) string {
 	if near := words.Nearest(name, known); near != "" {
 		return ": did you mean <" + near + ">?"
 	}
+	list := ": known here are <" + strings.Join(known, ">, <") + ">"
 	switch {
 	case len(known) == 0:
 		return ", which has no elements inside: remove it"
+	case len(list) > knownNames:
+		return inManual
 	case len(name) > longestName:
 		return ""
 	default:
-		return ": known here are <" + strings.Join(known, ">, <") + ">"
+		return list
 	}
 }
 

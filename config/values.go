@@ -127,8 +127,10 @@ func (p *parser) unknownAttribute(n *node, a xml.Attr, at place) {
 		n.faulty = append(n.faulty, near)
 	case len(known) == 0:
 		hint = ", which has no attributes: remove it"
+	case len(strings.Join(known, ", ")) > knownNames/2 && p.schema.owner(a.Name.Local) != "":
+		hint = ": its place is in <" + p.schema.owner(a.Name.Local) + ">"
 	case len(strings.Join(known, ", ")) > knownNames:
-		hint = ": the manual's page on the configuration, or sextant schema, has those that are known"
+		hint = inManual
 	case len(a.Name.Local) <= longestName:
 		hint = ": known are " + strings.Join(known, ", ")
 	}

@@ -64,21 +64,6 @@ func warned(t *testing.T, attributes, inside string, files map[string][]byte) st
 	return problemLines(report.Warnings) + problemLines(report.Notes)
 }
 
-// TestWarningsBesideErrors: an error hides no warning of a single rule. Others are left out, since rules with an
-// error are not there to be compared.
-func TestWarningsBesideErrors(t *testing.T) {
-	const text = `<CrawlConfig><Crawler name="a" nthread="2"><Rules><Rule><Path val="/docs/*"/><Ignore/></Rule>
-<Rule><Path val="/a/"/><Accept/><Ignore/></Rule><Rule><Path val="/b(*"/><Ignore/></Rule></Rules></Crawler></CrawlConfig>`
-	_, report := Parse(FileName, []byte(text), Lookups{})
-	const want = `CrawlConfig.xml:1:68: pattern "/docs/*": * stands for itself here, it is no wildcard; write "/docs/"
-CrawlConfig.xml:2:1: the rule has both <Accept> and <Ignore>; only the last counts: remove one
-CrawlConfig.xml:2:66: pattern "/b(*": * stands for itself here, it is no wildcard; write "/b("
-`
-	if got := problemLines(report.Warnings); len(report.Errors) != 1 || got != want {
-		t.Errorf("%v\n%s", report.Errors, got)
-	}
-}
-
 // TestSlips: what can hardly be meant is told, and nothing else.
 func TestSlips(t *testing.T) {
 	const (

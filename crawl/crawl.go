@@ -33,20 +33,20 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// ErrIndexerDown says that an indexer did not take all that was pushed.
+// ErrIndexerDown means that an indexer did not accept everything that was pushed.
 var ErrIndexerDown = errors.New("the indexer did not take everything")
 
-// Store is what a crawl needs of its store beyond the frontier's part.
+// Store is the part of the store that a crawl uses, besides the frontier's.
 type Store interface {
 	scheduler.Store
 	// OutboxBytes are the bodies that no target has safely yet, in constant time.
 	OutboxBytes() uint64
-	// OnWork has fn told of places that get work by what the relay and operators do in the outbox. fn must not wait for
-	// a change of the store.
+	// OnWork registers fn, which is called with places that get work from the relay's and operators' changes of the
+	// outbox. fn must not wait for a change of the store.
 	OnWork(fn func([]scheduler.Place))
 }
 
-// Relay pushes what the outbox has. A *push.Relay is one, and so are *push.Relays.
+// Relay pushes the outbox. A *push.Relay is one, and so are *push.Relays.
 type Relay interface {
 	Run(ctx context.Context) error
 	Urge() (done func())
@@ -82,16 +82,16 @@ type Crawl struct {
 	stopping  stopping
 }
 
-// lasting is what outlives each of the rules that come into force.
+// lasting outlives reloads.
 type lasting struct {
 	names   *fetcher.Names   // DNS answers, for all fetchers
 	jar     *auth.Jar        // cookies of all sites, with EnableCookies
-	cookies *auth.CookieFile // keeps them, and those of log-ins; nil: nothing does
+	cookies *auth.CookieFile // stores cookies, also those of log-ins; nil for none
 	hosts   *visit.HostURLs
 	former  atomic.Pointer[map[weburl.Key]bool] // were roots, and wait since before they were none
 }
 
-// gates are what a worker waits at before it asks for a URL.
+// gates are the limits that a worker passes before it takes a URL.
 type gates struct {
 	limits     *limits
 	permit     permit.Permit // to ask sites for anything; nil: always
@@ -105,10 +105,10 @@ type stopping struct {
 	end context.CancelFunc
 }
 
-// tickets bound how many pages are fetched. A worker takes one before it asks
-// for a URL and hands it back where it fetched none.
+// tickets limit how many pages are fetched. A worker takes one before it takes a URL, and returns it if it fetched
+// nothing.
 type tickets struct {
-	patience time.Duration // with an indexer that is down while the outbox is full; 0 is for ever
+	patience time.Duration // with an indexer that is down while the outbox is full; 0 means forever
 	limited  bool
 	left     atomic.Int64
 }
@@ -132,11 +132,11 @@ func (t *tickets) back() { t.left.Add(1) }
 type Once struct {
 	// Drain waits for the frontier and the outbox to be empty.
 	Drain bool
-	// DrainTimeout is how long an indexer that is down is waited for; 0 is for ever.
+	// DrainTimeout limits the wait for an indexer that is down; 0 means forever.
 	DrainTimeout time.Duration
-	// MaxPages ends the crawl after so many answers; 0 is no end.
+	// MaxPages ends the crawl after this many responses; 0 means no limit.
 	MaxPages int64
-	// RenewNow is what Change.RenewNow is for a reload.
+	// RenewNow is Change.RenewNow for a reload.
 	RenewNow bool
 }
 
@@ -200,7 +200,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *
 	return c, nil
 }
 
-// lookForCopies makes what finds documents that repeat others, if the settings ask for it.
+// lookForCopies creates the detector of duplicates, if the settings enable it.
 func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 	if !s.NearDuplicates {
 		return nil
@@ -221,15 +221,15 @@ func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 // inForce returns the rules of now.
 func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 
-// policy is what decides about URLs now.
+// policy returns the policy in force.
 func (c *Crawl) policy() *policy.Policy { return c.inForce().Policy }
 
-// endedPause is how long a host rests whose page may not be asked for because the permit has ended.
+// endedPause is how long a host rests if the permit for its page's request has ended.
 const endedPause = 100 * time.Millisecond
 
-// page takes one lease through all stages. ended is called once when its outcome is stored, or
-// is not, and its URL was judged again if other rules came into force meanwhile. A page that is cut because the
-// permit ended waits where it was, and no error is told.
+// page takes one lease through all stages. ended is called once, after its outcome is stored or has failed, and its URL
+// was judged again if other rules came into force meanwhile. A page that is interrupted because the permit ended stays
+// in its queue, without an error.
 func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot, ended func(error)) visit.Asked {
 	under, leave, err := permit.Begin(ctx, c.gates.permit)
 	if err != nil {
@@ -252,9 +252,8 @@ func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Sl
 	})
 }
 
-// Run crawls until ctx ends (then at once), Stop was called (then after the
-// pages in flight), or what once asks for is done. The order of stopping stands
-// here: workers, outbox, frontier and relay. It is called once.
+// Run crawls until ctx ends (then at once), Stop was called (then after the pages in flight), or the work of once is
+// done. It stops workers, outbox, frontier and relay, in this order. It must be called once.
 func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	defer func() { c.inForce().Gear.Accesses.Close() }()
 	defer func() { err = errors.Join(err, c.crawlLog.Close()) }()
@@ -343,7 +342,7 @@ func (c *Crawl) Stop() {
 	c.stopping.end()
 }
 
-// reviewAgain begins the review anew, because a URL could not be judged.
+// reviewAgain restarts the review, because a URL could not be judged.
 func (c *Crawl) reviewAgain(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()

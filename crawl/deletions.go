@@ -9,8 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
-// Release is the operator's word for deletions, as deletion.Owner.Release takes it. It
-// gives how many were carried out.
+// Release carries out deletions by order of the operator, as deletion.Owner.Release describes. It returns their number.
 func (c *Crawl) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	return c.deletions.Release(context.WithoutCancel(ctx), f)
 }
@@ -28,7 +27,7 @@ func (c *Crawl) Losses() ([]deletion.HostState, []deletion.Edit) {
 	return c.deletions.States(), c.deletions.Edits()
 }
 
-// ReleaseStored does what Crawl.Release does with a store that no crawl has open.
+// ReleaseStored is Crawl.Release for a store that no crawl has open.
 func ReleaseStored(ctx context.Context, settings policy.Settings, store scheduler.Store, f scheduler.DeletionFilter, log *slog.Logger) (int, error) {
 	d, err := deletion.New(ctx, scheduler.New(store, settings.Frontier, log), store, log)
 	if err != nil {
@@ -37,7 +36,7 @@ func ReleaseStored(ctx context.Context, settings policy.Settings, store schedule
 	return d.Release(ctx, f)
 }
 
-// DropStored does what Crawl.DropDeletions does with a store that no crawl has open.
+// DropStored is Crawl.DropDeletions for a store that no crawl has open.
 func DropStored(ctx context.Context, settings policy.Settings, store scheduler.Store, f scheduler.DeletionFilter, log *slog.Logger) (int, error) {
 	d, err := deletion.New(ctx, scheduler.New(store, settings.Frontier, log), store, log)
 	if err != nil {

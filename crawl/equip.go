@@ -12,8 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
 
-// equip makes the gear of a policy. Old are the rules in force, nil at the start: what they
-// have learnt goes on.
+// equip creates the equipment of a policy. old is that in force, nil at the start; its learnt state is taken over.
 func (c *Crawl) equip(ctx context.Context, p *policy.Policy, old *visit.Rules) (g *visit.Gear, err error) {
 	g = &visit.Gear{}
 	var before visit.Accesses
@@ -33,7 +32,7 @@ func (c *Crawl) equip(ctx context.Context, p *policy.Policy, old *visit.Rules) (
 	return g, err
 }
 
-// fetcherSettings adds what the crawl itself contributes.
+// fetcherSettings adds the crawl's own settings.
 func (c *Crawl) fetcherSettings(s fetcher.Settings, p *policy.Policy) fetcher.Settings {
 	s.Exempt = slices.Clone(s.Exempt)
 	for _, root := range p.Settings.Rules.Roots {

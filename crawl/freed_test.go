@@ -26,7 +26,7 @@ func inTwins(t *testing.T, fn func(t *testing.T, w *world, original, copied stri
 		if err := w.once(); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(time.Minute) // what is found with the first loss says nothing of the host
+		time.Sleep(time.Minute) // a loss that is found with the first one proves nothing about the host
 		switch {
 		case slices.Equal(w.index(), []string{hostA + "/", hostA + "/a", hostA + "/c"}):
 			fn(t, w, hostA+"/a", hostA+"/b")

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Snapshot is what the crawl's frontier is doing at a moment.
+// Snapshot is the state of the crawl's frontier.
 func (c *Crawl) Snapshot() scheduler.Snapshot { return c.frontier.Snapshot() }
 
 // Hosts calls fn for hosts with work, as scheduler.Frontier.Hosts does.
@@ -18,20 +18,19 @@ func (c *Crawl) Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) er
 	return c.frontier.Hosts(ctx, n, fn)
 }
 
-// Host tells of one host, as scheduler.Frontier.Host does.
+// Host describes one host, like scheduler.Frontier.Host.
 func (c *Crawl) Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error) {
 	return c.frontier.Host(ctx, host)
 }
 
-// Ill names the hosts whose documents turn bad, as scheduler.Frontier.Ill does.
+// Ill returns the ill hosts, like scheduler.Frontier.Ill.
 func (c *Crawl) Ill() []scheduler.IllHost { return c.frontier.Ill() }
 
-// HostTime is how long an answer of a host took on average since the process started; 0 if
-// none is remembered.
+// HostTime returns the mean response time of a host since the process started, or 0 if unknown.
 func (c *Crawl) HostTime(host weburl.HostKey) time.Duration { return c.meter.HostTimes.Mean(host) }
 
-// HostPages counts pages of a host that were rendered or searched since the process started, and names
-// its log-ins; nil if there was none of that.
+// HostPages counts pages of a host that were rendered or searched since the process started, and names its log-ins; nil
+// if there are none.
 func (c *Crawl) HostPages(host weburl.HostKey) *meter.HostPagesStatus {
 	return c.meter.HostPages.Status(host)
 }

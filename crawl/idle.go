@@ -23,7 +23,7 @@ const (
 	IdleSlotsFull   = "slots_full"   // all workers are at work: more threads would fetch more
 )
 
-// idle says why workers wait, most important reason first.
+// idle returns the reasons why workers wait, the most important first.
 func (c *Crawl) idle(f scheduler.Snapshot, a meter.ActivitySnapshot) (code, words string) {
 	storing := max(c.visitor.Storing(), a.Longest[meter.WaitsForStore])
 	switch {
@@ -49,7 +49,7 @@ func (c *Crawl) idle(f scheduler.Snapshot, a meter.ActivitySnapshot) (code, word
 	return code, words
 }
 
-// neverAgain is said where nothing makes pages due that were fetched.
+// neverAgain is logged if nothing makes fetched pages due again.
 const neverAgain = "no refresh is configured: what was fetched is never fetched again"
 
 // frontierIdle is the code of the frontier's own reason.

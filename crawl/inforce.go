@@ -58,7 +58,7 @@ func (f *inForce) swap(r *visit.Rules) {
 	f.closeUnused(f.now.Swap(r).Gear)
 }
 
-// closeUnused closes what nothing fetches with any more. The mutex is held.
+// closeUnused closes resources that no fetch uses any more. The mutex is held.
 func (f *inForce) closeUnused(g *visit.Gear) {
 	if f.now.Load().Gear == g {
 		return
@@ -99,7 +99,7 @@ func (f *inForce) AwaitPages(ctx context.Context) error {
 	return nil
 }
 
-// Policy is what decides about URLs now.
+// Policy returns the policy in force.
 func (f *inForce) Policy() *policy.Policy { return f.now.Load().Policy }
 
 // Robots are the copies of robots.txt in use.

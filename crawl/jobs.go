@@ -15,8 +15,7 @@ import (
 // Each job runs in a goroutine of its own, which Run starts and waits for. What jobs keep is
 // stored as JSON.
 
-// job runs beside the workers, in a goroutine of its own, until its context ends. One that
-// fails ends the crawl.
+// job runs beside the workers, in a separate goroutine, until its context ends. If it fails, the crawl ends.
 type job struct {
 	name string
 	run  func(context.Context) error
@@ -25,12 +24,11 @@ type job struct {
 const (
 	// retryPause is how long a job rests after an error of the store.
 	retryPause = 5 * time.Second
-	// keepEvery is how often a value is stored that changes all the time; a crash forgets
-	// the counts since then.
+	// keepEvery is how often a constantly changing value is stored; a crash loses the counts since then.
 	keepEvery = time.Minute
 )
 
-// jobs lists what Run starts, in this order.
+// jobs returns the jobs that Run starts, in this order.
 func (c *Crawl) jobs(once bool) []job {
 	caughtUp := c.frontier.Busy() // the runs that schedules have missed are not there yet
 	looked := c.frontier.Busy()   // nor is a round that is due
@@ -64,7 +62,7 @@ func (c *Crawl) jobs(once bool) []job {
 	return jobs
 }
 
-// keepCookiesEvery is how often cookies are written that have changed; a crash costs a log-in.
+// keepCookiesEvery is how often changed cookies are written; a crash costs a log-in.
 const keepCookiesEvery = 10 * time.Second
 
 // keepCookies writes those that outlive the process.
@@ -89,8 +87,8 @@ func (c *Crawl) keepCookies(ctx context.Context) error {
 	return nil
 }
 
-// retried runs a job again, after a pause, if it fails. It ends when the job does, when ctx
-// ends, or with an error after which the crawl cannot go on.
+// retried runs a job again, after a pause, if it fails. It ends with the job, with ctx, or on an error that the crawl
+// cannot survive.
 func (c *Crawl) retried(failure string, pause time.Duration, run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {
@@ -111,8 +109,8 @@ func (c *Crawl) retried(failure string, pause time.Duration, run func(context.Co
 	}
 }
 
-// kept stores a value at intervals, and when ctx ends, if it has changed. Now returns what
-// scheduler.LoadValue is to find, nil for nothing.
+// kept stores a value at intervals, and when ctx ends, if it has changed. now returns the value for
+// scheduler.LoadValue, nil for none.
 func (c *Crawl) kept(name scheduler.ValueName, what string, now func() any) func(context.Context) error {
 	return func(ctx context.Context) error {
 		tick := time.NewTicker(keepEvery)

@@ -24,8 +24,8 @@ const (
 // here before it asks for a URL, so that it never sleeps while it holds one.
 type limits struct {
 	requests, bytes *rate.Limiter
-	// turn is held from the wait for a token until a URL is there (capacity 1): so
-	// no tokens gather at workers that wait for URLs.
+	// turn is held from the wait for a token until a URL is taken (capacity 1), so no tokens accumulate at workers that
+	// wait for URLs.
 	turn chan struct{}
 
 	mu    sync.Mutex
@@ -57,7 +57,7 @@ func setLimit(l *rate.Limiter, perS int64, least int) {
 
 // token lets one request be made.
 type token struct {
-	limited bool      // else there is no limit, and nothing to give back
+	limited bool      // otherwise there is no limit, and nothing to return
 	at      time.Time // when the URL for it was there
 }
 
@@ -100,8 +100,7 @@ func (l *limits) awaitBytes(ctx context.Context) error {
 	return nil
 }
 
-// got ends what begin began. Tokens that gathered while no URL was to be had are
-// not for the next ones.
+// got ends begin. Tokens that accumulated while there was no URL are discarded.
 func (l *limits) got(t *token) {
 	if !t.limited {
 		return

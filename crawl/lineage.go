@@ -12,19 +12,19 @@ import (
 // it: from each page one goes to the page on which it was first found, up to a root.
 
 const (
-	// lineageKept is how many verdicts are kept: what was found on one page has one.
+	// lineageKept is the number of cached verdicts: all URLs found on one page share one.
 	lineageKept = 100_000
 	// lineageLongest bounds the way to a root: pages that were forgotten and found again may name
 	// each other.
 	lineageLongest = 10_000
-	// robotsPath is where sitemaps are found that a robots.txt names.
+	// robotsPath is the referrer of sitemaps found in a robots.txt.
 	robotsPath = "/robots.txt"
 )
 
-// lineage tells which stored URLs were found from some roots. It is for one goroutine.
+// lineage determines which stored URLs were found from some roots. It is not safe for concurrent use.
 type lineage struct {
 	store   scheduler.Reader
-	roots   map[weburl.Key]bool // all of the configuration; true for those that are asked about
+	roots   map[weburl.Key]bool // all roots of the configuration; true for the selected ones
 	origins map[string]bool     // of those: where sitemaps are named by robots.txt
 	known   map[weburl.Key]bool // of URLs that others were found on, whether they count
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// homeLeads takes in where a page leads that stands for a site: the home page of a root, or
-// the page that it moved to. A zero to says that it is a page itself; firm is as in heading.
+// homeLeads records where a page leads that represents a site: the home page of a root, or the page that it moved to. A
+// zero to means that it is a page itself; firm is as in heading.
 func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) error {
 	p := c.policy()
 	root, ok := p.RootOf(from)
@@ -112,7 +112,7 @@ func (c *Crawl) move(ctx context.Context, old *policy.Policy, moved policy.Moves
 	return p, policy.SaveMoves(ctx, c.store, moved)
 }
 
-// siteKeeper is what visits ask of a Crawl.
+// siteKeeper is the part of a Crawl that visits use.
 type siteKeeper struct{ c *Crawl }
 
 // InForce implements visit.Sites.

@@ -8,14 +8,13 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// pausedName is the store's value that keeps whether the crawl is paused: pausedYes or
-// anything else.
+// pausedName is the key of the stored value for whether the crawl is paused: pausedYes, or anything else for no.
 const (
 	pausedName = "crawl.paused"
 	pausedYes  = "paused"
 )
 
-// ErrPaused is why a crawl that is to come to an end does not begin.
+// ErrPaused means that a crawl with an end does not begin because it is paused.
 var ErrPaused = errors.New("the crawl is paused and would never end: run sextant resume first")
 
 func storedPause(ctx context.Context, store scheduler.Reader) (bool, error) {
@@ -23,8 +22,8 @@ func storedPause(ctx context.Context, store scheduler.Reader) (bool, error) {
 	return string(b) == pausedYes, err
 }
 
-// Pause makes the crawl fetch nothing until Resume, also after a restart. Pages in
-// flight are finished, and what the outbox holds is pushed.
+// Pause makes the crawl fetch nothing until Resume, also after a restart. Pages in flight are finished, and the outbox
+// is still pushed.
 func (c *Crawl) Pause(ctx context.Context) error {
 	return c.setPaused(ctx, pausedYes, c.frontier.Pause)
 }

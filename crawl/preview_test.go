@@ -30,21 +30,6 @@ func TestPreviewForetellsThePass(t *testing.T) {
 	}
 	store := teststore.New(t)
 	seed(t, store, 2500)
-	run := func(s policy.Settings) review.Counts {
-		c := newPassCrawl(t, s, store)
-		if err := c.start(t.Context(), false); err != nil {
-			t.Fatal(err)
-		}
-		for {
-			due, err := c.reviewer.Next(t.Context(), c.policy())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !due {
-				return c.reviewer.Progress().Counts
-			}
-		}
-	}
 	steps := []func(*policy.Settings){
 		func(s *policy.Settings) { s.Space.Exclude = text("dir5/") },
 		func(s *policy.Settings) {
@@ -76,7 +61,7 @@ func TestPreviewForetellsThePass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		did := run(s)
+		did := judged(t, s, store)
 		after, err := store.Counts(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -193,6 +178,46 @@ func TestPreviewNamesWhatDoesIt(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
+// TestPreviewOfAShorterKillList: documents whose deletion is pending stay, and pages whose document was deleted are
+// fetched again, by the preview and by the pass.
+func TestPreviewOfAShorterKillList(t *testing.T) {
+	for _, pends := range []bool{true, false} {
+		store := teststore.New(t)
+		seed(t, store, 200)
+		s := everything()
+		s.Frontier.Deletions.Off = !pends
+		killed := s
+		killed.Space.KillPatterns = file("kill", "page-1")
+		before := judged(t, killed, store)
+		p, err := review.NewPreview(t.Context(), s, store, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		did := judged(t, s, store)
+		if p.Cancelled+p.Readmitted.Count != before.Unindexed || before.Unindexed == 0 || (p.Cancelled > 0) != pends || p.Readmitted.Count != did.Readmitted {
+			t.Errorf("%d deletions pend (%t): %d are cancelled, %d URLs crawled again; the pass did %d", before.Unindexed, pends, p.Cancelled, p.Readmitted.Count, did.Readmitted)
+		}
+	}
+}
+
+// judged returns what the pass by some settings does.
+func judged(t *testing.T, s policy.Settings, store scheduler.Store) review.Counts {
+	t.Helper()
+	c := newPassCrawl(t, s, store)
+	if err := c.start(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		due, err := c.reviewer.Next(t.Context(), c.policy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !due {
+			return c.reviewer.Progress().Counts
 		}
 	}
 }

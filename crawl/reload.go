@@ -26,8 +26,8 @@ func (c *Crawl) Reload(ctx context.Context, s policy.Settings) error {
 	return change.Apply(ctx)
 }
 
-// Change is what new settings need, made and opened, but not in force yet. Apply or Discard
-// must be called, once. It holds no lock.
+// Change is prepared, but not applied settings, with everything that they need. Apply or Discard must be called, once.
+// It holds no lock.
 type Change struct {
 	c        *Crawl
 	settings policy.Settings
@@ -36,12 +36,12 @@ type Change struct {
 	renew    bool          // RenewNow
 }
 
-// RenewNow has those documents fetched at once, when the settings are applied, that rules and roots give other metas,
-// or another source, than they were pushed with.
+// RenewNow makes Apply refetch at once the documents that get other metas, or another source, from rules and roots than
+// they were pushed with.
 func (ch *Change) RenewNow() { ch.renew = true }
 
-// Prepare judges new settings and makes what they need, as Reload does, without changing
-// anything: so several crawls take on their settings together or not at all.
+// Prepare checks new settings and creates what they need, as Reload does, without changing anything, so that several
+// crawls can apply their settings together or not at all.
 func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (*Change, error) {
 	if s.Name != c.name {
 		return nil, fmt.Errorf("the Crawler is called %q while it runs and cannot become %q: restart for that", c.name, s.Name)
@@ -108,13 +108,12 @@ func (ch *Change) Apply(ctx context.Context) error {
 	return c.enforce(ctx, ch.old, ch.new, true, ch.renew)
 }
 
-// AllowNextEdit is the operator's word for the rules of the next Run or Reload, also if they are those in force: what
-// they take out, and what of that is held, leaves however much it is.
+// AllowNextEdit is the operator's confirmation of the rules of the next Run or Reload, even if they are those in force:
+// all deletions that they cause, including held ones, are sent, however many.
 func (c *Crawl) AllowNextEdit() { c.allowed.Store(true) }
 
-// replace puts the policy in force that with makes of the old one. That all
-// stored URLs are to be judged by it is stored before anything is decided by it,
-// so that no crash leaves some of them to other rules unseen. edit is as in enforce.
+// replace puts the policy in force that with derives from the old one. It first stores that all stored URLs must be
+// judged by it, so that a crash cannot leave some of them under other rules. edit is as in enforce.
 func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Policy) (*policy.Policy, error)) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
@@ -126,8 +125,8 @@ func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Po
 	return c.enforce(ctx, old, &visit.Rules{Policy: p, Gear: old.Gear}, edit, false)
 }
 
-// enforce is the second half of replace; c.replacing is held. edit tells an edit of the
-// operator from a site that moved, and renew is RenewNow of a Change.
+// enforce is the second half of replace; c.replacing is held. edit distinguishes an edit of the operator from a moved
+// site, and renew is RenewNow of a Change.
 func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit, renew bool) error {
 	p := next.Policy
 	changed := p.Fingerprint != old.Policy.Fingerprint
@@ -162,7 +161,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit, renew
 	return c.addRoots(ctx, p)
 }
 
-// rejectListEvery is how often the reject list is read unless the settings say otherwise.
+// rejectListEvery is how often the reject list is read by default.
 const rejectListEvery = time.Minute
 
 // watchRejectList reads the reject list again and again until ctx ends. One that

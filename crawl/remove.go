@@ -22,24 +22,22 @@ import (
 type Removed struct {
 	URLs      int `json:"urls"`
 	Deletions int `json:"deletions"` // orders for the indexer among them
-	// Unknown is how many URLs are on the kill list now that were not known.
+	// Unknown is the number of unknown URLs added to the kill list.
 	Unknown int `json:"unknown,omitempty"`
-	// Roots are those of the configuration that were selected and stayed.
+	// Roots are the selected roots of the configuration, which stayed.
 	Roots []string `json:"roots,omitempty"`
 }
 
-// removalReason is what the indexer is told.
+// removalReason is the reason sent to the indexer.
 const removalReason = "removed by the operator"
 
-// removers is how many URLs are removed at once: the store commits them together.
+// removers is how many URLs are removed concurrently: the store commits them together.
 const removers = 64
 
-// Remove forgets stored URLs and deletes their documents. The brake does not count
-// these deletions. A URL in flight is removed too: its outcome is dropped. What
-// other pages link to is found again when they are next read; rules can keep
-// it out, and so does s.Forever, which adds the URLs to the kill list before any of them
-// is removed. Roots of the configuration stay, because they would come back: to name
-// one as a URL is an error, otherwise they are told. Where ctx ends, or the store
+// Remove forgets stored URLs and deletes their documents. The brake does not count these deletions. A URL in flight is
+// removed too: its outcome is dropped. URLs that other pages link to are found again when those are next read; rules
+// can exclude them, and s.Forever adds them to the kill list before removing any. Roots of the configuration stay,
+// because they would come back: naming one as a URL is an error, otherwise they are reported. If ctx ends, or the store
 // fails, the counts tell how far it came.
 func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
 	defer c.frontier.Busy()()
@@ -60,7 +58,7 @@ func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
 	}))
 }
 
-// RemoveStored does what Crawl.Remove does with a store that no crawl has open.
+// RemoveStored is Crawl.Remove for a store that no crawl has open.
 func RemoveStored(ctx context.Context, settings policy.Settings, store scheduler.Store, s Selection) (Removed, error) {
 	p, err := policy.Stored(ctx, settings, store)
 	if err != nil {
@@ -168,8 +166,8 @@ func refuseRoots(keys []weburl.Key, roots map[weburl.Key]string) error {
 		named(refused))}
 }
 
-// removal is the deletion of a URL's document, nil if there can be none. One that
-// waits may be in flight, its document about to be stored.
+// removal returns the deletion of a URL's document, or nil if it cannot have one. A pending URL may be in flight, and
+// its document about to be stored.
 func removal(p *policy.Policy, r *scheduler.Record) *scheduler.Order {
 	source := r.PushedSource
 	switch {
@@ -184,7 +182,7 @@ func removal(p *policy.Policy, r *scheduler.Record) *scheduler.Order {
 	return &scheduler.Order{Op: scheduler.OrderDelete, Source: source, Reason: scheduler.ReasonRemoved, Body: policy.DeletionBody(r.URL, removalReason, time.Now())}
 }
 
-// SelectedCount says how many stored URLs a Selection selects. The names are a contract.
+// SelectedCount is how many stored URLs a Selection selects. The names are a contract.
 type SelectedCount struct {
 	URLs      int `json:"urls"`
 	Documents int `json:"documents"` // those of them that have a document in the index
@@ -192,8 +190,8 @@ type SelectedCount struct {
 	Roots int `json:"roots"`
 }
 
-// CountSelected counts what Remove would remove with the same selection: roots of the
-// configuration are left out.
+// CountSelected counts the URLs that Remove would remove with the same selection, without the roots of the
+// configuration.
 func CountSelected(ctx context.Context, settings policy.Settings, store scheduler.Reader, s Selection) (n SelectedCount, err error) {
 	p, err := policy.Stored(ctx, settings, store)
 	if err != nil {

@@ -10,28 +10,27 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Refreshed says what a refresh did.
+// Refreshed is the result of a refresh.
 type Refreshed struct {
 	URLs int `json:"urls"` // put into a queue
-	// Waiting URLs stood in a queue already, or were in flight, and stayed as they
-	// were. Excluded are those that rules keep out: they are not fetched.
+	// Waiting URLs were in a queue or in flight already, and are unchanged. Excluded URLs are excluded by rules, and not
+	// fetched.
 	Waiting  int `json:"waiting"`
 	Excluded int `json:"excluded"`
-	// HeldUp are those of both that could not be asked for at their last visit because their
-	// robots.txt, proxy or log-in could not be had: they wait until it can.
+	// HeldUp counts those of both whose last visit failed for lack of robots.txt, proxy or log-in: they wait until it
+	// works.
 	HeldUp int `json:"held_up,omitempty"`
 }
 
-// Refresh queues stored URLs once more, those whose time has not come yet and those that rest: in the refresh source
-// where smart refresh is on, else in the index source; a URL that was never fetched, or is being tried again, in its
-// fifo. A root of the configuration that is not known is added. Where ctx ends, or the store fails, the counts tell how
-// far it came.
+// Refresh queues stored URLs that rest or are not due yet: in the fifo refresh with smart refresh, else in index. A URL
+// that was never fetched, or is being retried, goes to its own fifo. Unknown roots of the configuration are added. If
+// ctx ends, or the store fails, the counts are those so far.
 func (c *Crawl) Refresh(ctx context.Context, s Selection) (Refreshed, error) {
 	defer c.frontier.Busy()()
 	return refresh(ctx, c.policy(), c.store, c.frontier, s)
 }
 
-// RefreshStored does what Crawl.Refresh does with a store that no crawl has open.
+// RefreshStored is Crawl.Refresh for a store that no crawl has open.
 func RefreshStored(ctx context.Context, settings policy.Settings, store scheduler.Store, s Selection, log *slog.Logger) (Refreshed, error) {
 	p, err := policy.Stored(ctx, settings, store)
 	if err != nil {
@@ -88,8 +87,8 @@ func refresh(ctx context.Context, p *policy.Policy, store scheduler.Store, front
 	return done, err
 }
 
-// queuedAgain is a record that waits for its refresh. Without validators and hash
-// the next answer is a whole one and is pushed, whenever that will be.
+// queuedAgain returns a record that is queued for refresh. Without validators and hash its next response is complete
+// and is pushed, whenever it comes.
 func queuedAgain(r scheduler.Record, source scheduler.Source, full bool) scheduler.Record {
 	r.Source = r.DueSource(source)
 	r.State, r.NextAt = scheduler.Waiting, time.Time{}

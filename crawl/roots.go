@@ -36,9 +36,8 @@ func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
 	return c.addSources(ctx, p)
 }
 
-// markRoots has the records of links say that they are roots, and those of URLs that were
-// roots that they are not. What waits is left to its visit (knowRoot), and stays in the
-// stored list of roots until it is done.
+// markRoots marks the records of roots, and unmarks those of former roots. Pending URLs are left to their visit
+// (knowRoot), and stay in the stored list of roots until then.
 func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	stored, err := storedRoots(ctx, c.store)
 	if err != nil {
@@ -98,7 +97,7 @@ func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, for
 	return still, nil
 }
 
-// bytesOf are keys as the store has them.
+// bytesOf returns keys in the store's form.
 func bytesOf(keys []weburl.Key) [][]byte {
 	out := make([][]byte, len(keys))
 	for i := range keys {

@@ -13,14 +13,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// ErrNoRoot says that a crawl that was to run once could fetch none of its roots.
+// ErrNoRoot means that a crawl with --once could fetch none of its roots.
 var ErrNoRoot = errors.New("no root could be fetched")
 
-// ErrNothing says that a crawl that was to run once had nothing to crawl.
+// ErrNothing means that a crawl with --once had nothing to crawl.
 var ErrNothing = errors.New("nothing was crawled")
 
 const (
-	// rootsLooked is how many roots a status looks at, and rootsNamed how many an error names.
+	// rootsLooked is how many roots a status examines, and rootsNamed how many an error names.
 	rootsLooked = 1000
 	rootsNamed  = 3
 	// redirectSteps bounds how far redirects are followed through the store.
@@ -30,11 +30,11 @@ const (
 // RootStatus is a root of the configuration that cannot be crawled.
 type RootStatus struct {
 	URL    string     `json:"url"`
-	Status int        `json:"status"`           // of the last answer, 760 where rules exclude it, 0 if there was none
-	Reason string     `json:"reason,omitempty"` // the word of a scheduler.Reason
+	Status int        `json:"status"`           // of the last response, 760 if rules exclude it, 0 without one
+	Reason string     `json:"reason,omitempty"` // a scheduler.Reason
 	Words  string     `json:"words,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
-	Next   *time.Time `json:"next,omitempty"` // when it is asked for again, nil if nothing is waited for
+	Next   *time.Time `json:"next,omitempty"` // time of the next request, nil if none is due
 }
 
 // String is a line for a person.
@@ -53,8 +53,8 @@ func (r RootStatus) String() string {
 	return b.String()
 }
 
-// failingRoot judges a root by its record; nil if it was had, or was not asked for yet and
-// nothing is known that keeps it from being. pending says that it was not asked for.
+// failingRoot judges a root by its record. It returns nil if the root was fetched, or was not requested yet and nothing
+// is known to prevent it. pending means that it was not requested.
 func failingRoot(ctx context.Context, store scheduler.Reader, r *scheduler.Record) (fails *RootStatus, pending bool, err error) {
 	s := &RootStatus{URL: r.URL, Status: r.Status, Reason: r.Reason.String(), Words: r.LastError}
 	if !r.ClassAt.IsZero() {
@@ -132,7 +132,7 @@ func refusedRoots(p *policy.Policy) (refused []RootStatus) {
 	return refused
 }
 
-// roots is how a crawl found its roots.
+// roots is the state of a crawl's roots.
 type roots struct {
 	had     bool         // one, at least
 	failed  []RootStatus // the first of those that could not be fetched
@@ -140,7 +140,7 @@ type roots struct {
 	others  bool         // one failed, at least, and does not just redirect
 	pages   int64        // that the process fetched
 	known   uint64       // URLs
-	fetched bool         // one of these, at least, ever
+	fetched bool         // whether any of these was ever fetched
 	sources uint64       // sitemaps, feeds and files that are configured
 }
 
@@ -182,7 +182,7 @@ func (r *roots) nothing() error {
 	return fmt.Errorf("%w: there is no start URL, and no page is known; write <Root url=\"http://...\"/>, or give the crawl URLs by sextant add", ErrNothing)
 }
 
-// roots says how the roots were found.
+// roots returns the state of the roots.
 func (c *Crawl) roots(ctx context.Context) (r roots, err error) {
 	p := c.policy()
 	for _, s := range refusedRoots(p) {

@@ -17,16 +17,16 @@ import (
 // them is stored as JSON.
 
 const (
-	// roundsName is the store's value that keeps the last round.
+	// roundsName is the key of the stored value with the last round.
 	roundsName = "crawl.rounds"
 	roundsWhat = "the last round over the start URLs"
-	// roundStep is how often it is looked at whether one is due in any case, since the clock
-	// may be set, and whether a round has ended whose start URLs were not visited.
+	// roundStep is how often the end of a round and the start of the next are checked in any case: the clock may be set,
+	// and start URLs may not be visited.
 	roundStep = 10 * time.Second
 )
 
-// rounds is how workers tell that a round may have ended: when the start URL is done that was
-// found waiting, so that of many start URLs few make it be looked at all of them.
+// rounds is notified by workers that a round may have ended: when the pending start URL that it last found is done, so
+// that only a few of many start URLs cause all of them to be checked.
 type rounds struct {
 	awaited atomic.Pointer[weburl.Key]
 	done    chan struct{} // capacity 1
@@ -53,9 +53,8 @@ type round struct {
 	Ended   time.Time `json:"ended"` // of the last one that has; zero before
 }
 
-// runRounds queues the start URLs and lists again whenever the interval after the end of the last
-// round has passed, until ctx ends or the store fails. A crawl that runs once begins one
-// round at most. First is called when it was looked for the first time whether one is due.
+// runRounds queues the start URLs and lists again an interval after the end of the last round, until ctx ends or the
+// store fails. A crawl with --once begins at most one round. first is called after the first check.
 func (c *Crawl) runRounds(ctx context.Context, once bool, first func()) error {
 	defer first()
 	var r round
@@ -86,8 +85,8 @@ func (c *Crawl) runRounds(ctx context.Context, once bool, first func()) error {
 	}
 }
 
-// round ends the round that runs, if it is over, or begins the next, if it is due and may
-// be begun. Start URLs are queued at the start of a crawl in any case: that is the first.
+// round ends the current round if it is over, or begins the next if it is due and allowed. The first round consists of
+// the start URLs queued at the start of a crawl.
 func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, begins bool) error {
 	now := time.Now().Round(0) // by the wall clock, which may be set
 	switch {
@@ -107,14 +106,15 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 		c.log.Info("a round of discovery begins", "roots", len(roots), "lists", len(lists))
 	}
 	r.Running, r.Began = true, now
+	c.meter.LastRound.Store(&meter.Round{Began: now})
 	if err := c.saveRound(ctx, r); err != nil {
 		return err
 	}
 	return c.endRound(ctx, r) // finds the URLs that the round waits for
 }
 
-// roundLinks are what a round asks for: start URLs, and the sitemaps, feeds and XML files that the
-// configuration names. What rules exclude is left out.
+// roundLinks are the URLs of a round: start URLs, and the sitemaps, feeds and XML files of the configuration, without
+// those that rules exclude.
 func roundLinks(p *policy.Policy) (roots, lists []scheduler.Link) {
 	if !p.Settings.ListsOnly {
 		roots = p.RootLinks(nil)
@@ -128,7 +128,7 @@ func roundLinks(p *policy.Policy) (roots, lists []scheduler.Link) {
 	return roots, lists
 }
 
-// endRound notes the end of the round that runs, if it has come to it.
+// endRound ends the current round if it is complete.
 func (c *Crawl) endRound(ctx context.Context, r *round) error {
 	if !r.Running || c.policy().Settings.Rounds == 0 {
 		return nil
@@ -151,8 +151,8 @@ func (c *Crawl) endRound(ctx context.Context, r *round) error {
 	return c.saveRound(ctx, r)
 }
 
-// keepRound stores a round that was on its way into the store when the crawl stopped: what is lost there would be taken
-// for a round that still runs, and the next begin an interval later.
+// keepRound stores a round that was being stored when the crawl stopped. Otherwise it would seem to be still running,
+// and the next would begin an interval later.
 func (c *Crawl) keepRound(ctx context.Context, r *round) error {
 	if r.Running {
 		return c.endRound(ctx, r)
@@ -160,8 +160,8 @@ func (c *Crawl) keepRound(ctx context.Context, r *round) error {
 	return c.saveRound(ctx, r)
 }
 
-// LastRound says when the last round of discovery that has ended since the process started
-// began, and when it ended; zero for none.
+// LastRound returns when the last round of discovery since the process started began, and when it ended: zero while it
+// runs, both for none.
 func (c *Crawl) LastRound() (began, ended time.Time) {
 	if r := c.meter.LastRound.Load(); r != nil {
 		return r.Began, r.Ended

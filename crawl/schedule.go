@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// schedulesName is the store's value that keeps the last runs.
+	// schedulesName is the key of the stored value with the last runs.
 	schedulesName = "crawl.refreshes"
 	schedulesWhat = "the last runs of the schedules"
-	// scheduleStep is how often the clock is looked at: it may be set.
+	// scheduleStep is how often the clock is checked, because it may be set.
 	scheduleStep = time.Minute
 	// scheduleAhead is up to how far a last run may lie in the future, because the
 	// clock was set back, before it is not believed.
@@ -27,11 +27,11 @@ const (
 // lastRun is the stored state of a schedule.
 type lastRun struct {
 	At time.Time `json:"at"` // when it last ran, or was first seen
-	// Running says that the run had not come to its end.
+	// Running means that the run has not finished.
 	Running bool `json:"running,omitempty"`
 }
 
-// Schedule tells when a Refresh runs next; the zero time if never.
+// Schedule is the next run of a Refresh; the zero time if there is none.
 type Schedule struct {
 	Spec  string    `json:"schedule"`
 	Group string    `json:"group,omitempty"` // "" is all
@@ -54,9 +54,8 @@ func (c *Crawl) Schedules() []Schedule {
 	return nil
 }
 
-// runSchedules refreshes what the schedules name, one after the other, until ctx ends, or
-// the store fails. first is called when the runs that were missed have been caught up, or
-// could not be.
+// runSchedules runs the schedules, one after the other, until ctx ends, or the store fails. first is called when the
+// runs that were missed have been caught up, or could not be.
 func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 	defer first()
 	runs, err := storedRuns(ctx, c.store)
@@ -88,8 +87,8 @@ func storedRuns(ctx context.Context, store scheduler.Reader) (map[string]lastRun
 	return runs, err
 }
 
-// runDue runs the schedules whose time has come and gives that of the next one,
-// zero if there is none. Schedules that are not configured any more are forgotten.
+// runDue runs the schedules that are due and returns the time of the next run, zero if there is none. It removes
+// schedules that are no longer configured.
 func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.Time, err error) {
 	refreshes := c.policy().Settings.Refreshes
 	named := map[string]bool{}
@@ -128,8 +127,8 @@ func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.
 	return next, nil
 }
 
-// runSchedule queues what a schedule names and did not get an answer since the run
-// began: a run that was broken off goes on.
+// runSchedule queues the URLs of a schedule that have had no response since the run began, so an interrupted run
+// resumes.
 func (c *Crawl) runSchedule(ctx context.Context, r *policy.Refresh, runs map[string]lastRun) error {
 	run := runs[r.Name()]
 	selection := Selection{Group: r.Group, If: r.If, All: r.Group == "" && r.If == nil, before: run.At}
@@ -195,7 +194,7 @@ func nextRun(s cron.Schedule, after time.Time) time.Time {
 	return next
 }
 
-// isSecond reports whether the clock has shown t's time before, as it was set back.
+// isSecond reports whether the clock has shown t's local time before, because it was set back.
 func isSecond(t time.Time) bool {
 	_, now := t.Zone()
 	_, before := t.Add(-3 * time.Hour).Zone()

@@ -28,10 +28,10 @@ type Selection struct {
 	If     actionrules.Condition // for which the condition holds
 	Filter RecordFilter          // that it selects; nil: all
 	All    bool
-	// Full makes a refresh fetch without validators and push documents again
-	// though they did not change. Remove does not look at it.
+	// Full makes a refresh fetch without validators and push documents again even if they are unchanged. Remove ignores
+	// it.
 	Full bool
-	// Forever makes a removal add the URLs to the kill list. Refresh does not look at it.
+	// Forever makes a removal add the URLs to the kill list. Refresh ignores it.
 	Forever bool
 
 	before time.Time // if it is set: fetched before, and not being tried again
@@ -46,15 +46,15 @@ type selector struct {
 	keys  []weburl.Key          // of URLs, sorted
 	match *actionrules.Matcher  // nil: any
 	group *actionrules.Engine   // nil: any; accepts the group's sites
-	found *lineage              // what was found from the group's roots that have no site; nil: nothing
+	found *lineage              // URLs found from the group's roots without a site; nil for none
 	adds  map[weburl.Key]string // roots that may be named though they are not known; nil: not looked up
 
 	killed  []string // that a removal added to the kill list; before that, those that are not known
 	unknown int      // how many of killed were not known
 }
 
-// SelectionError says that a Selection, or a list of URLs, makes no sense as it is
-// written: the user must correct it. All other errors are the store's.
+// SelectionError means that a Selection, or a list of URLs, is invalid and the user must correct it. All other errors
+// come from the store.
 type SelectionError struct{ Err error }
 
 func (e *SelectionError) Error() string { return e.Err.Error() }
@@ -62,7 +62,7 @@ func (e *SelectionError) Error() string { return e.Err.Error() }
 // Unwrap returns the underlying error.
 func (e *SelectionError) Unwrap() error { return e.Err }
 
-// errNothingSelected is the answer to an empty Selection.
+// errNothingSelected is the error for an empty Selection.
 var errNothingSelected = errors.New("nothing is selected: name URLs, a group, a source or a condition, or all")
 
 // selects compiles a selection and finds the URLs that it names.
@@ -136,8 +136,8 @@ func named(urls []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(urls[:maxNamed], ", "), len(urls)-maxNamed)
 }
 
-// selects reports whether a stored URL is one of those, as far as its record tells; by keys, and
-// what roots it was found from, is left to each.
+// selects reports whether a stored URL is selected, as far as its record shows. each checks keys and the roots it was
+// found from.
 func (s *selector) selects(r *scheduler.Record) bool {
 	if s.Source != "" && r.PushedSource != s.Source {
 		return false
@@ -189,7 +189,7 @@ func (s *selector) each(ctx context.Context, store scheduler.Reader, fn func([]s
 	})
 }
 
-// ofGroup leaves out what selects let pass though it is not of the group.
+// ofGroup excludes URLs that pass selects but are not of the group.
 func (s *selector) ofGroup(ctx context.Context, batch []scheduler.KeyedRecord) ([]scheduler.KeyedRecord, error) {
 	if s.found == nil {
 		return batch, nil

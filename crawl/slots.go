@@ -12,11 +12,10 @@ import (
 // Workers of all Crawls take and give back slots; the mutex of Slots guards them and the
 // queues of all shares.
 
-// Slots bound how many workers of several Crawls are at work at once. A worker takes
-// one when there is a URL for it and before it has it, so that neither a slot nor a
-// lease is held by a worker that waits. A slot that becomes free goes to the Crawl that has the
-// fewest of those that wait, and to the one that waits longest where they have as
-// many: none starves, and what one does not need the others have.
+// Slots limit how many workers of several Crawls work at the same time. A worker takes one when a URL is ready for it
+// and before it takes the URL, so idle workers hold neither slots nor leases. A free slot goes to the waiting Crawl
+// with the fewest slots, and among equals to the one that has waited longest: none starves, and the others use what one
+// does not need.
 type Slots struct {
 	mu     sync.Mutex
 	free   int
@@ -50,7 +49,7 @@ func (s *Slots) share() *share {
 	return sh
 }
 
-// take blocks until the Crawl has one more slot, or ctx ends, whose error it gives.
+// take blocks until the Crawl gets a slot or ctx ends, in which case it returns ctx's error.
 func (sh *share) take(ctx context.Context) error {
 	s := sh.slots
 	s.mu.Lock()

@@ -25,21 +25,20 @@ type Status struct {
 	InFlight int               `json:"in_flight"`
 	ByClass  map[string]uint64 `json:"by_class"`
 	Indexed  uint64            `json:"indexed"`
-	// Lost are those of the indexed documents that were lost before they were sent, because the disk was damaged, and
-	// are fetched again.
+	// Lost are indexed documents that were lost to disk damage before they were sent. They are refetched.
 	Lost   uint64       `json:"lost,omitempty"`
 	Outbox OutboxStatus `json:"outbox"`
 	Hosts  HostsStatus  `json:"hosts"`
 	Rates  meter.Rates  `json:"rates"`
 	Totals meter.Totals `json:"totals"`
-	// Paused says that the operator paused the crawl.
+	// Paused means that the operator paused the crawl.
 	Paused bool `json:"paused,omitempty"`
-	// Idle says why workers wait, IdleCode in one of the Idle words; both are empty
-	// while URLs are given out. With IdleSlotsFull no worker is idle, and Idle is empty.
+	// Idle describes why workers wait, IdleCode in one of the Idle words; both are empty while URLs are leased. With
+	// IdleSlotsFull no worker is idle, and Idle is empty.
 	Idle     string `json:"idle,omitempty"`
 	IdleCode string `json:"idle_code,omitempty"`
-	// Spent is what the workers spent their time with since the process started, in
-	// seconds: url, rate, outbox, store and fetch are waiting, work is reading and judging.
+	// Spent is the workers' time by activity since the process started, in seconds: url, rate, outbox, store and fetch are
+	// waiting, work is reading and judging.
 	Spent   map[string]float64 `json:"spent_s,omitempty"`
 	Targets []TargetStatus     `json:"targets,omitempty"`
 	// DeletionBrake is on, or off where losses are carried out at once.
@@ -53,24 +52,23 @@ type Status struct {
 	// Errors counts the visits that ended in an error since the process started, by the
 	// classes of the reports.
 	Errors map[string]uint64 `json:"errors,omitempty"`
-	// Robots tells of origins whose robots.txt became stricter; nil where none did.
+	// Robots describes origins whose robots.txt became stricter; nil if there are none.
 	Robots *review.RobotsStatus `json:"robots,omitempty"`
 	// Trapped links were refused by Traps since the process started.
 	Trapped int64 `json:"trapped,omitempty"`
-	// Documents counts those that are no pages; nil while there was none.
+	// Documents counts documents other than pages; nil if there were none.
 	Documents *meter.DocumentsStatus `json:"documents,omitempty"`
 	// Rendered counts pages that a browser made, since the process started; nil for none.
 	Rendered *meter.RenderedStatus `json:"rendered,omitempty"`
-	// Browser tells of what renders pages; nil where none is to be rendered. Whoever owns it sets it.
+	// Browser describes rendering; nil if it is off. Its owner sets it.
 	Browser *render.Status `json:"browser,omitempty"`
 	// Shells counts pages that only scripts fill, since the process started; nil for none.
 	Shells *meter.ShellsStatus `json:"shells,omitempty"`
-	// Fields counts the pages in which fields were looked for; nil while there was none.
+	// Fields counts the pages with Fields; nil if there were none.
 	Fields *meter.FieldsStatus `json:"fields,omitempty"`
-	// Duplicates tells of the documents that are compared with each other; nil where
-	// they are not.
+	// Duplicates describes the detection of duplicates; nil if it is off.
 	Duplicates *copies.Status `json:"duplicates,omitempty"`
-	// Patterns are those of URLs that lead to copies; nil while no pattern is known.
+	// Patterns are the patterns of URLs that lead to copies; nil if none is known.
 	Patterns *copies.PatternsStatus `json:"patterns,omitempty"`
 	// Sessions are the accounts that Fetch elements log in with.
 	Sessions []visit.SessionStatus `json:"sessions,omitempty"`
@@ -85,13 +83,12 @@ type Status struct {
 	ConfigError string `json:"config_error,omitempty"`
 }
 
-// RulesStatus tells which rules are in force, and how far the stored URLs are
-// judged by them. The counts are those of the last change of the rules.
+// RulesStatus identifies the rules in force, and how many stored URLs have been judged by them. The counts are those of
+// the last change of the rules.
 type RulesStatus struct {
 	Version string    `json:"version"` // identifies rules and crawl space
 	Since   time.Time `json:"since"`
-	// Running says that stored URLs are still being judged by these rules, in the
-	// background: Judged so far, Known in all.
+	// Running means that stored URLs are still being judged by these rules, in the background: Judged of Known so far.
 	Running    bool   `json:"running"`
 	Judged     uint64 `json:"judged"`
 	Known      uint64 `json:"known"`
@@ -131,11 +128,10 @@ type OutboxStatus struct {
 type HostsStatus struct {
 	Known    uint64 `json:"known"`
 	WithWork int    `json:"with_work"`
-	Closed   int    `json:"closed"` // those with work that must not be asked yet
+	Closed   int    `json:"closed"` // hosts with work that must not be visited yet
 }
 
-// TargetStatus is what the operator sees of a push target. Counts are since the
-// process started.
+// TargetStatus is the state of a push target, for the operator. Counts are since the process started.
 type TargetStatus struct {
 	Name      string     `json:"name"`
 	Unsafe    int        `json:"unsafe"` // pushed, and not yet safe
@@ -171,11 +167,11 @@ func (t TargetStatus) String() string {
 	return line
 }
 
-// nameName is the store's value that keeps the Crawler's name: a store that lies alone in its data directory, or was
-// restored, has it from nowhere else.
+// nameName is the key of the stored value with the Crawler's name: a store alone in its data directory, or a restored
+// one, has no other source for it.
 const nameName = "crawl.name"
 
-// sign keeps the name of the Crawler in a store.
+// sign stores the name of the Crawler.
 func (c *Crawl) sign(ctx context.Context) error {
 	was, err := c.store.Value(ctx, scheduler.CrawlValue(nameName))
 	if err != nil || string(was) == c.name {
@@ -184,7 +180,7 @@ func (c *Crawl) sign(ctx context.Context) error {
 	return c.store.SetValue(ctx, scheduler.CrawlValue(nameName), []byte(c.name))
 }
 
-// StoredStatus is the part of the status that a store alone can tell.
+// StoredStatus is the part of the status that the store contains.
 func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Status, error) {
 	counts, err := store.Counts(ctx)
 	if err != nil {
@@ -225,7 +221,7 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Sta
 	return s, nil
 }
 
-// Status tells how the crawl stands.
+// Status returns the state of the crawl.
 func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s, err := StoredStatus(ctx, c.name, c.store)
 	if err != nil {

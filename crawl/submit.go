@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Submitted says what became of one URL that a user submitted.
+// Submitted is the result for one submitted URL.
 type Submitted struct {
 	URL       string `json:"url"`
 	Canonical string `json:"canonical,omitempty"`
@@ -22,7 +22,7 @@ type Submitted struct {
 	Words  string `json:"words,omitempty"`
 }
 
-// What can become of a submitted URL.
+// The results for a submitted URL.
 const (
 	SubmitQueued  = "queued"
 	SubmitWaiting = "waiting" // it waits already
@@ -34,8 +34,7 @@ const (
 // crawl has open.
 type queueing func(ctx context.Context, links []scheduler.Link) error
 
-// submitBatch is how many URLs are stored in one step: many share the cost of a
-// commit, and none waits long for it.
+// submitBatch is how many URLs are stored together: many share the cost of a commit, and none waits long for it.
 const submitBatch = 2000
 
 // Submit puts URLs into the fifo of the user's roots, known ones too. They pass
@@ -47,8 +46,7 @@ func (c *Crawl) Submit(ctx context.Context, urls []string) ([]Submitted, error) 
 	}, urls)
 }
 
-// Submit does what Crawl.Submit does with a store that no crawl has open. Of the
-// settings only rules and crawl space count.
+// Submit is Crawl.Submit for a store that no crawl has open. It uses only the rules and crawl space of the settings.
 func Submit(ctx context.Context, s policy.Settings, store scheduler.Store, urls []string) ([]Submitted, error) {
 	p, err := policy.Stored(ctx, s, store)
 	if err != nil {
@@ -60,7 +58,7 @@ func Submit(ctx context.Context, s policy.Settings, store scheduler.Store, urls 
 	}, urls)
 }
 
-// submit returns what became of the URLs that were stored before an error.
+// submit also returns the results of URLs that were stored before an error.
 func submit(ctx context.Context, p *policy.Policy, store scheduler.Store, add queueing, urls []string) ([]Submitted, error) {
 	out := make([]Submitted, 0, len(urls))
 	for batch := range slices.Chunk(urls, submitBatch) {
@@ -76,7 +74,7 @@ func submit(ctx context.Context, p *policy.Policy, store scheduler.Store, add qu
 	return out, nil
 }
 
-// judgeSubmitted judges URLs and gives the links of those that are to be stored.
+// judgeSubmitted judges URLs and returns links for those to store.
 func judgeSubmitted(ctx context.Context, p *policy.Policy, store scheduler.Store, urls []string) ([]Submitted, []scheduler.Link, error) {
 	out, links := make([]Submitted, 0, len(urls)), make([]scheduler.Link, 0, len(urls))
 	seen := make(map[weburl.Key]bool, len(urls))

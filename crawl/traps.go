@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// equipTraps makes the traps of a policy, with the counts of those in force or else the
-// stored ones; nil if it has none.
+// equipTraps creates the traps of a policy, with the counts of those in force or else the stored ones; nil if it has
+// none.
 func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *visit.Rules) (*crawlspace.Traps, error) {
 	s := p.Settings.Traps
 	if s == nil {
@@ -65,7 +65,7 @@ func (c *Crawl) Traps(ctx context.Context) (policy.TrapCounts, error) {
 	return counts, err
 }
 
-// HostURLs is how many URLs of a host are known: the traps in force go by their own count.
+// HostURLs returns the number of known URLs of a host. The traps in force use their own count.
 func (c *Crawl) HostURLs(ctx context.Context, u weburl.URL) (int, error) {
 	if c.policy().LimitsHosts() {
 		return c.lasting.hosts.HostURLs(u.HostKey()), nil

@@ -23,31 +23,31 @@ import (
 // A dry run visits its URL in the caller's goroutine. The frontier's runs beside it, and is
 // waited for at the end. A mutex guards the steps of a log-in, which requests of a page that is rendered add to.
 
-// Trial is what a dry run on one URL came to.
+// Trial is the result of a dry run on one URL.
 type Trial struct {
 	visit.Sight
 	// Links are the page's references, each URL once, in page order.
 	Links []TrialLink
-	// Stored is what would be stored of the URL.
+	// Stored is the state that would be stored of the URL.
 	Stored scheduler.Record
 }
 
-// TrialLink is a reference found in a page, or where it redirects to.
+// TrialLink is a link of a page, or the target of its redirect.
 type TrialLink struct {
 	Href     string `json:"href"` // as written
 	URL      string `json:"url,omitempty"`
 	NoFollow bool   `json:"nofollow,omitempty"` // by its own rel
-	// Decision is crawl or ignore; Fifo where it would go, and By what ignores it.
+	// Decision is crawl or ignore; Fifo is the link's fifo, and By the reason to ignore it.
 	Decision string `json:"decision"`
 	Fifo     string `json:"fifo,omitempty"`
 	By       string `json:"by,omitempty"`
 }
 
-// TrialOf is what a dry run is about.
+// TrialOf is the subject of a dry run.
 type TrialOf struct {
-	Raw string // the URL as it was written
+	Raw string // the URL as written
 	URL weburl.URL
-	// Moved may be nil, and Trap, too: it says what trap refuses a link that all else lets in, "" if none does.
+	// Moved may be nil. So may Trap, which returns the trap that refuses a link that is otherwise allowed, or "".
 	Moved policy.Moves
 	Trap  func(weburl.URL) (string, error)
 }
@@ -156,7 +156,7 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 // toldPause is the shortest pause that a dry run speaks of before it waits.
 const toldPause = 3 * time.Second
 
-// tellPause says how long the dry run waits for the host, and why.
+// tellPause reports how long the dry run waits for the host, and why.
 func (c *Crawl) tellPause(ctx context.Context, u weburl.URL) error {
 	h, err := c.frontier.Host(ctx, u.HostKey())
 	if err != nil {
@@ -168,7 +168,7 @@ func (c *Crawl) tellPause(ctx context.Context, u weburl.URL) error {
 	return nil
 }
 
-// trialLinks judges what a page refers to, and where it leads.
+// trialLinks judges the links of a page, and its redirect.
 func trialLinks(p *policy.Policy, t *Trial, page weburl.URL) []TrialLink {
 	out := []TrialLink{}
 	if t.Location != "" {
@@ -206,7 +206,7 @@ func trialLinks(p *policy.Policy, t *Trial, page weburl.URL) []TrialLink {
 	return out
 }
 
-// trapped says of the links that rules let in what traps refuse.
+// trapped returns which of the links that rules allow a trap refuses.
 func (t *Trial) trapped(of *TrialOf) error {
 	for i := range t.Links {
 		l := &t.Links[i]
@@ -252,7 +252,7 @@ func withoutTokens(challenges []string) (out []string) {
 	return out
 }
 
-// TrialHeaders are the fields of an answer's header that say something here.
+// TrialHeaders are the informative response headers.
 func TrialHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for _, name := range [...]string{

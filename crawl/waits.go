@@ -7,11 +7,11 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// waitsEvery is how often a crawl that runs once says what it waits for.
+// waitsEvery is how often a crawl with --once logs what it waits for.
 const waitsEvery = time.Minute
 
-// tellWaits says it in the log until ctx ends: without that, a run under cron that obeys a
-// Retry-After looks like one that hangs. An error of the store is left to those that need it.
+// tellWaits logs what the crawl waits for, until ctx ends. Otherwise a run under cron that obeys a Retry-After seems to
+// hang. Errors of the store are left to callers that need it.
 func tellWaits(ctx context.Context, c *Crawl) error {
 	tick := time.NewTicker(waitsEvery)
 	defer tick.Stop()

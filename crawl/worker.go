@@ -12,8 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// work takes lease after lease until the frontier stops, the tickets are used
-// up, or ctx ends. What becomes of a page is told later: it is handed over to the store.
+// work takes lease after lease until the frontier stops, the tickets are used up, or ctx ends. Results come later,
+// because pages are handed over to the store.
 func (c *Crawl) work(ctx context.Context, tickets *tickets, ended func(*scheduler.Lease, error)) error {
 	slot := c.meter.Activities.Begin()
 	defer slot.Close()
@@ -63,8 +63,8 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets, ended func(*schedule
 	}
 }
 
-// ended takes in what became of a page. The frontier offers its URL again after an error; the
-// store's trouble is the operator's to know; fail ends the crawl.
+// ended receives the result of a page. After an error the frontier offers its URL again; it logs faults of the store,
+// and fail ends the crawl.
 func (c *Crawl) ended(ctx context.Context, lease *scheduler.Lease, err error, fail context.CancelCauseFunc) {
 	c.rounds.visited(lease.Key)
 	switch {
@@ -82,8 +82,7 @@ func unrecoverable(err error) bool {
 	return errors.Is(err, scheduler.ErrFull) || errors.Is(err, scheduler.ErrDamaged) || errors.Is(err, scheduler.ErrClosed)
 }
 
-// outboxPause is how long a worker waits before it looks again whether the
-// outbox has room.
+// outboxPause is how often a waiting worker checks whether the outbox has room.
 const outboxPause = 200 * time.Millisecond
 
 // outboxIsFull asks for the limit in force: a reload may raise it.
@@ -125,13 +124,13 @@ func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// finishRounds is how often at most URLs are asked for again at the end of a crawl that runs
-// once: for a host that is ill, well again, and has a deletion to confirm.
+// finishRounds limits how often URLs are requested again at the end of a crawl with --once: for a host that is ill,
+// well again, and has a deletion to confirm.
 const finishRounds = 8
 
-// drained waits until all stored URLs are judged and nothing is left to crawl. finish has
-// the deletions that rest judged then, for which some URLs are asked for again. A document that
-// leaves by that frees its copies, and one of them takes its place: that is waited for, too.
+// drained waits until all stored URLs have been judged and there is nothing left to crawl. finish then decides about
+// resting deletions, for which some URLs are requested again. A deleted document frees its copies, one of which
+// replaces it: drained waits for that too.
 func (c *Crawl) drained(ctx context.Context, finish bool) error {
 	for round := 0; ; {
 		if err := c.reviewer.Await(ctx); err != nil {
@@ -165,12 +164,12 @@ func (c *Crawl) drained(ctx context.Context, finish bool) error {
 	}
 }
 
-// indexerDown is ErrIndexerDown with what it means.
+// indexerDown is ErrIndexerDown with its consequences.
 func indexerDown(after time.Duration) error {
 	return fmt.Errorf("%w within %s: what is unsent stays in the outbox for the next run", ErrIndexerDown, after)
 }
 
-// drainOutbox waits until every target has safely what the outbox holds.
+// drainOutbox waits until every target has stored the whole outbox safely.
 func (c *Crawl) drainOutbox(ctx context.Context, once Once) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()

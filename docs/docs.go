@@ -42,7 +42,7 @@ type Part struct {
 type Page struct {
 	// Path is its address below Root: empty for the entry, "rules", "moving/ibm".
 	Path string
-	// Title is its own, Name the one that index.md gives it, which is short.
+	// Title is the page's own, Name the short one in index.md.
 	Title, Name string
 	Body        template.HTML
 	// Headings are those of the second and third level, in order.
@@ -53,7 +53,7 @@ type Page struct {
 	sections []section
 }
 
-// Address is where the page is served.
+// Address returns the address at which the page is served.
 func (p *Page) Address() string { return Root + p.Path }
 
 // Heading is a place in a page.
@@ -144,8 +144,7 @@ func (m *Manual) inOrder(index []byte) error {
 // Contents are the parts in reading order; the first has no title and holds the entry.
 func (m *Manual) Contents() []Part { return m.parts }
 
-// Page gives the page at a path below Root. A path that ends in .md, as files name
-// it, finds the page too.
+// Page returns the page at a path below Root. A path may end in .md, as in files.
 func (m *Manual) Page(at string) (page *Page, ok bool) {
 	page, ok = m.byPath[pathOf(at)]
 	return page, ok
@@ -160,7 +159,7 @@ func pathOf(name string) string {
 	return name
 }
 
-// File gives a picture or description that pages link to, with its media type.
+// File returns a picture or description that pages link to, with its media type.
 func File(name string) (content []byte, media string, ok bool) {
 	switch path.Ext(name) {
 	case ".svg":

@@ -19,8 +19,7 @@ import (
 // repository is the folder above this one: links may lead out of the manual.
 const repository = ".."
 
-// pagesOfRepository are all Markdown files that people read, by path from the
-// repository's folder.
+// pagesOfRepository are all Markdown files that people read, by path from the repository's folder.
 func pagesOfRepository(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -72,8 +71,7 @@ func links(source []byte) []string {
 	return all
 }
 
-// TestLinks: each link of each page leads to a file that is there, and to a heading
-// that it has.
+// TestLinks: each link of each page leads to a file that is there, and to a heading that it has.
 func TestLinks(t *testing.T) {
 	checked := 0
 	for _, name := range pagesOfRepository(t) {
@@ -202,8 +200,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// checkServed looks whether the address of a link is one that a server of the manual
-// answers.
+// checkServed looks whether the address of a link is one that a server of the manual answers.
 func checkServed(t *testing.T, m *Manual, p *Page, link string) {
 	t.Helper()
 	if strings.HasPrefix(link, "http://") || strings.HasPrefix(link, "https://") {
@@ -246,7 +243,7 @@ func TestHostilePage(t *testing.T) {
 	}
 	p, _ := m.Page("")
 	want := "<h1 id=\"t-b-onclickx\">T </h1>\n<p>a  b x out</p>\n<pre tabindex=\"0\"><code>&lt;script&gt;2&lt;/script&gt;\n</code></pre>\n<pre tabindex=\"0\"><code><span class=\"xml-tag\">&lt;Rule</span> <span class=\"xml-name\">a=</span><span class=\"xml-value\">&#34;&lt;b&gt;&#34;</span><span class=\"xml-tag\">/&gt;</span><span class=\"xml-comment\">&lt;!-- &lt;/pre&gt; --&gt;</span>\n</code></pre>\n" +
-		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table><thead><tr><th scope=\"col\">a</th><td></td></tr></thead>\n<tbody>\n<tr>\n<td><code>&lt;i&gt;</code></td><td>c</td></tr>\n</tbody>\n</table></div>\n"
+		"<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr><th scope=\"col\">a</th><td></td></tr></thead>\n<tbody>\n<tr>\n<td><code>&lt;i&gt;</code></td><td>c</td></tr>\n</tbody>\n</table></div>\n"
 	if string(p.Body) != want {
 		t.Errorf("got  %s\nwant %s", p.Body, want)
 	}

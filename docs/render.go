@@ -30,14 +30,12 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 	)
 })
 
-// parse reads a page. Its headings get the ids that code hosts give them, so that one
-// link works in files and here.
+// parse parses a page. Its headings get the same ids as on code hosts, so links work in files and here.
 func parse(source []byte) ast.Node {
 	return markdown().Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&ids{seen: map[string]int{}}))))
 }
 
-// render makes a page of a file. Links to files that are not among the sources, nor
-// beside them, become text.
+// render renders a file as a page. Links to files outside the sources become text.
 func render(name string, source []byte, sources map[string][]byte) (*Page, error) {
 	doc := parse(source)
 	p := &Page{Path: pathOf(name)}
@@ -66,7 +64,7 @@ func render(name string, source []byte, sources map[string][]byte) (*Page, error
 	return p, nil
 }
 
-// words is the text of a node without its markup.
+// words returns the text of a node without its markup.
 func words(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -142,8 +140,8 @@ func relink(doc ast.Node, name string, sources map[string][]byte) error {
 	return err
 }
 
-// address is where a link in a file leads. It is false for one that leaves the folder
-// of the manual and leads to no other server.
+// address returns the address for a link in a file. It is false for a link that leaves the folder of the manual and
+// does not lead to another server.
 func address(from, link string, sources map[string][]byte) (string, bool) {
 	if strings.HasPrefix(link, "#") || strings.HasPrefix(link, "http://") || strings.HasPrefix(link, "https://") {
 		return link, true
@@ -162,8 +160,8 @@ func address(from, link string, sources map[string][]byte) (string, bool) {
 	return "", false
 }
 
-// ids gives headings the ids that code hosts give them: lower case, letters, digits,
-// hyphens and underscores, and hyphens for blanks.
+// ids gives headings the same ids as code hosts: lower case, letters, digits, hyphens and underscores, and hyphens for
+// blanks.
 type ids struct{ seen map[string]int }
 
 // Generate makes the id of one more heading.
@@ -194,17 +192,16 @@ func idOf(n ast.Node) string {
 	return string(b)
 }
 
-// parts renders what a page of the console has otherwise than goldmark: wide parts
-// can be scrolled by keyboard, cells of a table's head say what they are for, headings
-// can be linked to, and HTML in the text is left out.
+// parts renders the console's pages differently from goldmark: wide parts can be scrolled by keyboard, header cells
+// have a scope, headings have links, and HTML in the text is omitted.
 type parts struct{}
 
-// RegisterFuncs tells goldmark which nodes are rendered here.
+// RegisterFuncs registers the nodes rendered here.
 func (parts) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 	nothing := func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) { return ast.WalkSkipChildren, nil }
 	to.Register(ast.KindHTMLBlock, nothing)
 	to.Register(ast.KindRawHTML, nothing)
-	to.Register(tables.KindTable, around(`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>`, "</table></div>\n"))
+	to.Register(tables.KindTable, around(`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`, "</table></div>\n"))
 	to.Register(tables.KindTableHeader, around("<thead><tr>", "</tr></thead>\n<tbody>\n"))
 	to.Register(tables.KindTableCell, renderCell)
 	to.Register(ast.KindCodeBlock, renderCode)

@@ -55,7 +55,7 @@ func synonyms() map[string]string {
 	}
 }
 
-// fillers are words of questions that the analyzer keeps and that tell nothing.
+// fillers are meaningless words of questions that the analyzer keeps.
 const fillers = " much many can sextant does get want need use make set up without only all same way different "
 
 // sectionsOf cuts a page at its headings.
@@ -120,9 +120,8 @@ func (m *Manual) index() (*searchable, error) {
 	return &searchable{index, places}, index.Batch(batch)
 }
 
-// Search returns the sections that fit a query best, at most limit of them and two of a page. It compares
-// stems, ranks sections that have more and rarer of the words first, and counts titles more than text.
-// It may be called at once by several callers.
+// Search returns the sections that match a query best, at most limit of them and two of a page. It compares stems,
+// prefers sections with more and rarer words, and weighs titles more than text. It is safe for concurrent use.
 func (m *Manual) Search(text string, limit int) ([]Found, error) {
 	wanted := strings.Fields(strings.ToLower(text))
 	wanted = wanted[:min(len(wanted), maxWords)]
@@ -152,8 +151,8 @@ func (m *Manual) Search(text string, limit int) ([]Found, error) {
 	return found, nil
 }
 
-// asked is the query for some words: any of them, with their synonyms at half the weight. A heading with all of them
-// counts most.
+// asked returns the query for some words: any of them, with their synonyms at half the weight. A heading with all of
+// them scores highest.
 func asked(words []string) query.Query {
 	either := bleve.NewDisjunctionQuery()
 	whole := bleve.NewMatchQuery(strings.Join(words, " "))

@@ -43,40 +43,45 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestEverydayQueries: of fifty queries as people type them, 45 find one of their pages among the first three results.
+// TestEverydayQueries: most queries as people type them find one of their pages among the first three results, and
+// those with a 1 find it first.
 func TestEverydayQueries(t *testing.T) {
 	m, err := Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	queries := map[string]string{
-		"self-signed certificate":                  "recipes fetching",
+		"self-signed certificate":                  "1 recipes fetching",
 		"webhook notification":                     "monitoring recipes",
 		"exclude navigation":                       "recipes reading",
-		"different refresh interval for a section": "recipes refresh",
-		"crawl behind a login":                     "recipes fetching",
-		"how much ram":                             "tuning faq",
-		"upgrade":                                  "upgrade",
-		"javascript":                               "rendering recipes",
-		"docker":                                   "install faq",
+		"different refresh interval for a section": "1 recipes refresh",
+		"crawl behind a login":                     "1 recipes fetching",
+		"how much ram":                             "1 tuning faq",
+		"upgrade and go back":                      "1 upgrade",
+		"javascript":                               "1 rendering recipes",
+		"run in a container":                       "1 install faq",
 		"kubernetes":                               "install faq",
-		"deletions are not sent":                   "runbook deletions faq",
-		"index pdf only":                           "recipes",
-		"pdf":                                      "reading-documents recipes faq",
+		"deletions are not sent":                   "1 runbook deletions faq",
+		"index pdf only":                           "1 recipes",
+		"index pdf":                                "1 reading-documents recipes",
 		"ocr":                                      "recipes reading-documents faq",
 		"kerberos":                                 "single-sign-on",
-		"calendar trap":                            "crawl-space recipes",
-		"opensearch pipeline":                      "recipes elasticsearch",
-		"slack":                                    "recipes monitoring",
-		"read-only user":                           "recipes console",
-		"what changed since yesterday":             "faq reports",
+		"calendar trap":                            "1 crawl-space recipes",
+		"opensearch pipeline":                      "1 recipes elasticsearch",
+		"slack":                                    "1 recipes monitoring",
+		"a colleague may look":                     "1 recipes console",
+		"what changed since yesterday":             "1 faq reports",
+		"remove menus":                             "1 recipes reading",
+		"kill -9":                                  "1 faq",
+		"start from nothing":                       "1 faq",
+		"two environments, one file":               "1 configuration recipes",
 		"remove a page from the index":             "recipes operations runbook",
 		"backup":                                   "operations upgrade",
 		"move to another machine":                  "upgrade operations",
 		"robots.txt":                               "fetching",
 		"crawl is slow":                            "runbook faq tuning",
 		"page not in index":                        "faq runbook",
-		"norconex":                                 "moving/norconex-fess",
+		"from norconex":                            "1 moving/norconex-fess",
 		"cloudview migration":                      "moving/cloudview",
 		"prometheus":                               "monitoring",
 		"grafana dashboard":                        "monitoring",
@@ -101,9 +106,6 @@ func TestEverydayQueries(t *testing.T) {
 		"solr":                                     "push",
 		"indexer down":                             "runbook faq monitoring",
 	}
-	if len(queries) != 50 {
-		t.Fatalf("%d queries", len(queries))
-	}
 	hits := 0
 	for query, want := range queries {
 		found, err := m.Search(query, 3)
@@ -114,14 +116,19 @@ func TestEverydayQueries(t *testing.T) {
 		for _, f := range found {
 			got = append(got, f.Page.Path)
 		}
+		want, first := strings.CutPrefix(want, "1 ")
+		if first {
+			got = got[:min(1, len(got))]
+		}
 		if slices.ContainsFunc(strings.Fields(want), func(page string) bool { return slices.Contains(got, page) }) {
 			hits++
+		} else if first {
+			t.Errorf("%q finds %v first, not %s", query, got, want)
 		} else {
 			t.Logf("%q finds %v, not %s", query, got, want)
 		}
 	}
-	t.Logf("%d of %d", hits, len(queries))
-	if hits < 45 {
+	if hits < len(queries)-4 {
 		t.Errorf("only %d of %d queries find their page", hits, len(queries))
 	}
 }

@@ -52,7 +52,7 @@ func (f *Fetcher) readBody(ctx context.Context, w *wire, header http.Header, len
 	return body, truncated, 0, nil
 }
 
-// read reads r up to limit into a slice of its own. length is the length of r, -1 if unknown.
+// read reads r up to limit into a new slice. length is the length of r, -1 if unknown.
 func (f *Fetcher) read(r io.Reader, length, limit int64, lend bool) (body []byte, truncated bool, err error) {
 	if 0 <= length && length <= min(limit, directBytes) {
 		body = f.body(int(length), lend)

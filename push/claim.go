@@ -8,11 +8,11 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
-// Claim is by what right a relay pushes, where other processes could push the same. The zero Claim is that of a process
-// that is alone.
+// Claim is the right by which a relay pushes, if other processes could push the same orders. The zero Claim is that of
+// a single process.
 type Claim struct {
-	// Permit is asked before each request to a target, which ends when the permit does. What was cut is
-	// pushed again, and counts as no failure. nil: nobody is asked.
+	// Permit is requested before each request to a target, which ends with the permit. An interrupted push is repeated,
+	// and does not count as a failure. nil means that no permit is needed.
 	Permit permit.Permit
 	// Repeat, if not zero, is until when a request of the process that pushed before may still take effect, after newer
 	// ones. The stored cursors stay until then; then all that follows them is pushed once
@@ -20,7 +20,7 @@ type Claim struct {
 	Repeat time.Time
 }
 
-// Under says by what right the relay pushes. It is called before Run.
+// Under sets the claim of the relay. It must be called before Run.
 func (r *Relay) Under(c Claim) {
 	r.claim = c
 	for _, d := range r.deliveries {
@@ -28,7 +28,7 @@ func (r *Relay) Under(c Claim) {
 	}
 }
 
-// permitted does what asks the target, under the relay's permit.
+// permitted makes a request to the target under the relay's permit.
 func (d *delivery) permitted(ctx context.Context, ask func(context.Context) error) error {
 	under, end, err := permit.Begin(ctx, d.relay.claim.Permit)
 	if err != nil {
@@ -46,12 +46,12 @@ func (d *delivery) permitted(ctx context.Context, ask func(context.Context) erro
 	return err
 }
 
-// endedPause is how long a delivery waits after its permit ended: one that is over for good is told by the end of
-// Run's context a moment later.
+// endedPause is how long a delivery waits after its permit ended: if that is permanent, Run's context ends a moment
+// later.
 const endedPause = 100 * time.Millisecond
 
-// failed takes in an error, and returns how long to wait. That the permit ended before a push or a checkpoint did says
-// nothing of the target.
+// failed records an error, and returns how long to wait. A permit that ended before a push or a checkpoint is no fault
+// of the target.
 func (d *delivery) failed(err error) time.Duration {
 	if !errors.Is(err, permit.ErrEnded) {
 		return d.fail(err)

@@ -43,7 +43,7 @@ type delivery struct {
 	status TargetStatus
 }
 
-// delivering is what a delivery has read and pushed, and is not safe yet.
+// delivering is what a delivery has read and pushed, but not yet confirmed.
 type delivering struct {
 	batch       []Entry
 	moved       map[uint64]Entry // entries of the batch as they were before narrow made deletions of them
@@ -323,8 +323,7 @@ func (d *delivery) checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// stop makes a last checkpoint, so that the next start repeats nothing, if the target answers
-// soon.
+// stop makes a last checkpoint, so that the next start repeats nothing, if the target responds soon.
 func (d *delivery) stop(ctx context.Context) {
 	if d.sent == d.cursor || d.failures > 0 || !d.known {
 		return

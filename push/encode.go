@@ -41,7 +41,7 @@ func (d *Document) Encode() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// room is how long the JSON is, about; a little more than enough for most documents.
+// room estimates the length of the JSON, generously for most documents.
 func (d *Document) room() int {
 	const names = 200 + len(time.RFC3339Nano)
 	n := names + len(d.URL) + len(d.Title) + len(d.Text) + len(d.Referrer) + base64.StdEncoding.EncodedLen(len(d.Content))
@@ -135,8 +135,7 @@ func appendEscaped(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// plain is where the first byte from i on is that may need to be written otherwise. It
-// looks at eight bytes at a time.
+// plain returns the index of the first byte from i on that may need escaping. It checks eight bytes at a time.
 func plain(s string, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {

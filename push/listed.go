@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// State is where an order of the outbox stands, in the operator's words.
+// State is the state of an order of the outbox, for the operator.
 type State string
 
 // The states.
@@ -20,7 +20,7 @@ const (
 // States are all of them, in the order in which orders are listed.
 func States() []State { return []State{Waiting, Pending, DeadLetter} }
 
-// ParseState reads a state; the empty one stands for all.
+// ParseState parses a state; the empty one means all.
 func ParseState(word string) (State, error) {
 	if word == "" || slices.Contains(States(), State(word)) {
 		return State(word), nil
@@ -33,7 +33,7 @@ type Listed struct {
 	State State `json:"state"`
 	Entry
 	Bytes uint64 `json:"bytes"` // of the body
-	// Moves says that it is pending that the document leaves a target, for the source Source. Op is Delete.
+	// Moves means that the document is pending to leave a target, for the source Source. Op is Delete.
 	Moves bool `json:"moves,omitempty"`
 	Lost  bool `json:"lost,omitempty"` // the body was damaged, and its URL was set to be fetched again
 
@@ -46,7 +46,7 @@ type Listed struct {
 // Selection selects orders of the outbox. An empty field selects all.
 type Selection struct {
 	State State
-	// Target chooses the dead letters of a target and what it does not have safely.
+	// Target selects the dead letters of a target and its unconfirmed orders.
 	Target string
 	Source *string
 	// URLs are those of the orders, in any spelling.

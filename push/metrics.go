@@ -8,8 +8,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
-// Times are how long calls of a target took since the process started. Those that
-// were broken off when the relay stopped are left out.
+// Times are the durations of a target's calls since the process started, without those interrupted when the relay
+// stopped.
 type Times struct {
 	Kind       string             // TargetSettings.Kind
 	Push       histogram.Snapshot // a batch, with the repetitions of its requests
@@ -17,7 +17,7 @@ type Times struct {
 	Failures   uint64             // of either, and of reading the outbox
 }
 
-// times are those of one target.
+// times are the durations of one target.
 type times struct {
 	push, checkpoint histogram.Histogram
 	failures         atomic.Uint64

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Document is what an indexer gets of a page. The JSON names are a contract.
+// Document is a page as sent to an indexer. The JSON names are a contract.
 type Document struct {
 	URL          string              `json:"url"`
 	Source       string              `json:"source,omitempty"`
@@ -37,7 +37,7 @@ type Deletion struct {
 	At     time.Time `json:"at"`
 }
 
-// Op says what an entry asks of the indexer.
+// Op is the operation of an entry.
 type Op uint8
 
 // The operations. Their strings are "add" and "delete".
@@ -80,12 +80,12 @@ type Entry struct {
 	Moved bool `json:"moved,omitempty"`
 	// At is when the entry was made, in whole seconds of UTC; zero if that is not known.
 	At time.Time `json:"at,omitzero"`
-	// Damage says why the body cannot be read any more; empty: it is there. Such an
-	// entry is not an order to any indexer.
+	// Damage is the reason why the body cannot be read any more, "" if it can. Such an entry is not an order to any
+	// indexer.
 	Damage string `json:"-"`
 }
 
-// Dead is an entry that a target refused for good, with the indexer's words.
+// Dead is an entry that a target refused permanently, with the indexer's message.
 type Dead struct {
 	Entry
 	Target string
@@ -116,11 +116,11 @@ type Outbox interface {
 	Changed() <-chan struct{}
 }
 
-// ErrRewind says that the indexer lost orders that were not confirmed yet (it restarted):
-// the relay starts again after the target's cursor.
+// ErrRewind means that the indexer lost orders that were not confirmed yet (it restarted): the relay restarts after the
+// target's cursor.
 var ErrRewind = errors.New("the indexer lost unconfirmed orders: pushing them again")
 
-// Refusal is an entry that the indexer refused for good.
+// Refusal is an entry that the indexer refused permanently.
 type Refusal struct {
 	Seq   uint64
 	Words string // the indexer's

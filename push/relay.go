@@ -23,12 +23,12 @@ const (
 	DefaultCheckpointAge   = 5 * time.Second
 )
 
-// ErrStopped is what Drained returns when the relay does not run any more.
+// ErrStopped is returned by Drained when the relay no longer runs.
 var ErrStopped = errors.New("the relay has stopped")
 
-// TargetSettings says how one target is fed. Zero numbers stand for the defaults.
+// TargetSettings are the settings for feeding one target. Zero numbers mean the defaults.
 type TargetSettings struct {
-	// Kind is the word for what Target speaks, for metrics; it may be empty.
+	// Kind is the target's protocol, for metrics; it may be empty.
 	Kind string
 	// Target is closed when Run returns.
 	Target Target
@@ -36,7 +36,7 @@ type TargetSettings struct {
 	// (which may be "", the unnamed one). Deletions of all sources reach it, and
 	// so does the deletion of a document that moved to another source.
 	Source *string
-	// BatchCount is the most entries of one Push.
+	// BatchCount is the maximum number of entries of one Push.
 	BatchCount int
 	// BatchBytes closes a batch when its bodies reach it; the last entry of a
 	// batch may pass it.
@@ -49,7 +49,7 @@ type TargetSettings struct {
 	CheckpointAge   time.Duration
 }
 
-// TargetStatus is what the operator sees of a target. Counts are since start.
+// TargetStatus is the state of a target, for the operator. Counts are since start.
 type TargetStatus struct {
 	Name      string
 	Cursor    uint64 // all entries up to it are safe
@@ -61,7 +61,7 @@ type TargetStatus struct {
 	Refused   uint64 // became dead letters
 	Rewinds   uint64 // times that the indexer lost unsafe orders
 	LastError string // stays after recovery
-	// DownSince is the first failure of those that go on; zero while all is well.
+	// DownSince is the first of the present series of failures; zero without one.
 	DownSince time.Time
 }
 

@@ -21,7 +21,7 @@ type Turns struct {
 	of map[string]chan struct{}
 }
 
-// NewTurns makes turns of so many requests to a target at once.
+// NewTurns returns turns for this many concurrent requests to a target.
 func NewTurns(most int) *Turns {
 	return &Turns{most: max(most, 1), of: map[string]chan struct{}{}}
 }
@@ -46,7 +46,7 @@ func (t *Turns) begin(ctx context.Context, target string) (end func(), err error
 	}
 }
 
-// Sharing has the relay wait for its turn before it asks a target. It is called before Run.
+// Sharing makes the relay wait for its turn before each request to a target. It must be called before Run.
 func (r *Relay) Sharing(t *Turns) { r.turns = t }
 
 // Relays are the relays of the outboxes of a crawl's parts, which come and go. To its callers it is one relay.
@@ -215,7 +215,7 @@ func (r *Relays) idle(changed chan struct{}) bool {
 	return r.changed == changed
 }
 
-// Status is that of each target, over all relays: counts are added, also those of relays that are gone.
+// Status returns the status of each target, over all relays: counts are added, including those of former relays.
 func (r *Relays) Status() []TargetStatus {
 	all := r.totals()
 	out := make([]TargetStatus, len(all.list))
@@ -225,7 +225,7 @@ func (r *Relays) Status() []TargetStatus {
 	return out
 }
 
-// Times are those of each target, in the order of Status.
+// Times returns the times of each target, in the order of Status.
 func (r *Relays) Times() []Times {
 	all := r.totals()
 	out := make([]Times, len(all.list))
@@ -246,7 +246,7 @@ func (r *Relays) totals() totals {
 	return sum
 }
 
-// totals are what relays have done, by target, in the order in which targets were seen first.
+// totals are the relays' results by target, in the order of first use.
 type totals struct{ list []total }
 
 type total struct {
@@ -256,7 +256,7 @@ type total struct {
 
 func (t *totals) clone() totals { return totals{slices.Clone(t.list)} }
 
-// add adds what a relay has done, and, if it is at work, how it stands.
+// add adds a relay's counts and, if it runs, its state.
 func (t *totals) add(r *Relay, works bool) {
 	times := r.Times()
 	for i, s := range r.Status() {

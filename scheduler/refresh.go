@@ -130,8 +130,8 @@ func gammaQuantile(y float64) float64 {
 	return x
 }
 
-// lateness returns how long after it was due a page is visited: its host, or the whole crawl, had more to do than it
-// may. Visits for another reason than being due (a retry, an operator's request) do not count.
+// lateness returns how late a page is visited after its due time, because its host or the whole crawl had too much to
+// do. Retries and refreshes by an operator do not count.
 func lateness(old *Record, now time.Time) time.Duration {
 	if old.CheckedAt.IsZero() || old.Class != OK && old.Class != Redirect {
 		return 0

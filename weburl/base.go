@@ -57,8 +57,8 @@ func (b Base) Resolve(ref string) (URL, error) {
 	return resolveSlow(b.href(), ref)
 }
 
-// Rebase is the base that a base element with this href makes of b; an href
-// that is not a URL leaves b as it is, as the HTML standard says.
+// Rebase returns the base that a base element with this href sets; an invalid href leaves b unchanged, as in the HTML
+// standard.
 func (b Base) Rebase(href string) Base {
 	if len(href) > MaxLength {
 		return b

@@ -12,11 +12,11 @@ var (
 	ErrTooLong   = fmt.Errorf("URL longer than %d bytes", MaxLength)
 )
 
-// Error says which string is not a URL that can be crawled, and why.
+// Error describes a string that is not a URL that can be crawled.
 type Error struct {
 	URL    string // as given, cut for display
 	Err    error  // ErrMalformed, ErrScheme or ErrTooLong
-	Detail string // the parser's words, may be empty
+	Detail string // the parser's message, may be empty
 }
 
 func (e *Error) Error() string {

@@ -52,8 +52,8 @@ func resolveFast(base *URL, ref string) (u URL, ok bool) {
 	return u, ok
 }
 
-// inherit makes a copy of the base the URL of a reference that has no host (URL
-// standard, "relative state").
+// inherit copies from the base the parts of a URL that a reference without a host lacks (URL standard, "relative
+// state").
 func (u *URL) inherit(out []byte, ref string) bool {
 	u.fragment = ""
 	if ref == "" {

@@ -155,7 +155,7 @@ func startsWithDots(segment string) bool {
 	return dotSegment(segment[:strings.IndexByte(segment, ';')]) > 0
 }
 
-// keeps reports whether the query is as the options want it.
+// keeps reports whether the query already conforms to the options.
 func (o Options) keeps(query string) bool {
 	before := ""
 	for start := 0; ; start++ {
@@ -175,7 +175,7 @@ func (o Options) keeps(query string) bool {
 	}
 }
 
-// rewritten is the query as the options want it.
+// rewritten returns the query rewritten by the options.
 func (o Options) rewritten(query string) string {
 	pairs := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool { return o.drops(nameOf(pair)) })
 	if o.SortQuery {
@@ -189,8 +189,8 @@ func nameOf(pair string) string {
 	return name
 }
 
-// drops reports whether a parameter goes. Unreserved characters are never encoded in
-// a canonical URL, so a name has one spelling except for case.
+// drops reports whether a parameter is removed. Unreserved characters are never encoded in a canonical URL, so a name
+// has one spelling except for case.
 func (o Options) drops(name string) bool {
 	if name == "" {
 		return false

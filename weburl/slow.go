@@ -22,8 +22,7 @@ func resolveSlow(base, ref string) (URL, error) {
 	return canonical(ref, u)
 }
 
-// parserWords are the parser's words for what is wrong, without its repetition of
-// the URL, as the end of a sentence.
+// parserWords returns the parser's message without its repetition of the URL, as the end of a sentence.
 func parserWords(err error) string {
 	invalid, ok := errors.AsType[*whatwgerrors.ValidationError](err)
 	if !ok {

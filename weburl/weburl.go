@@ -92,7 +92,7 @@ func (u URL) Query() string {
 // of the URL's identity.
 func (u URL) Fragment() string { return u.fragment }
 
-// WithFragment is u with another fragment, which is taken as it is.
+// WithFragment returns u with another fragment, which is not checked.
 func (u URL) WithFragment(fragment string) URL {
 	u.fragment = fragment
 	return u

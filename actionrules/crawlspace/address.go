@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// addressRule is about all addresses that are equal to addr in the bits of mask.
+// addressRule applies to all addresses that equal addr in the bits of mask.
 type addressRule struct {
 	rule
 	addr, mask bits
 	v4         bool
 }
 
-// bits are those of an address, for IPv4 the lowest 32.
+// bits holds the bits of an address; IPv4 uses the lowest 32.
 type bits struct{ high, low uint64 }
 
 func bitsOf(a netip.Addr) bits {
@@ -31,10 +31,9 @@ func bitsOf(a netip.Addr) bits {
 // dialled. It is immutable and safe for concurrent use; nil has no rules.
 type AddressRules struct{ rules []addressRule }
 
-// Judge asks the rules for one address; the first that applies decides. matched
-// says that one did, and reason which; none is "allowed". An IPv4-mapped address
-// is judged as IPv4, a zone is not looked at. Of a host's addresses those that are
-// allowed may be dialled; one with none left is excluded (StatusExcluded).
+// Judge applies the rules to one address; the first match decides. matched reports whether a rule matched, and reason
+// which one; without a match the address is allowed. An IPv4-mapped address counts as IPv4; a zone is ignored. Only the
+// allowed addresses of a host may be dialled; a host without any is excluded (StatusExcluded).
 func (a *AddressRules) Judge(addr netip.Addr) (allowed, matched bool, reason Reason) {
 	addr = addr.Unmap()
 	if a == nil || !addr.IsValid() {
@@ -121,7 +120,7 @@ func parseAddress(s string) (netip.Addr, error) {
 	return a, nil
 }
 
-// noMask says how to write a prefix length as a netmask.
+// noMask explains how to write a prefix length as a netmask.
 func noMask(allow bool, target string) string {
 	addr, length, _ := strings.Cut(target, "/")
 	addr = strings.TrimSuffix(strings.TrimPrefix(addr, "["), "]")

@@ -8,14 +8,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// depthGate refuses what lies deeper than its maximum.
+// depthGate refuses URLs deeper than its maximum.
 type depthGate struct {
 	max    int
 	of     func(Link) int
 	reason Reason
 }
 
-// newDepthGate is nil where there is no limit.
+// newDepthGate returns nil if there is no limit.
 func newDepthGate(limit *Limit, g Gate, name string, of func(Link) int) *depthGate {
 	if limit == nil {
 		return nil
@@ -25,12 +25,12 @@ func newDepthGate(limit *Limit, g Gate, name string, of func(Link) int) *depthGa
 
 func (g *depthGate) judge(l Link) (Reason, bool) { return g.reason, g.of(l) <= g.max }
 
-// pathDepth is how many slashes the path has after the first.
+// pathDepth returns the number of slashes in the path after the first.
 func pathDepth(l Link) int { return strings.Count(l.URL.Path(), "/") - 1 }
 
 func linkDepth(l Link) int { return l.Depth }
 
-// site is what a start URL shares with the URLs of its crawl.
+// site is the part of a start URL that the URLs of its crawl share.
 type site struct{ scheme, host string }
 
 // compare orders sites for the fingerprint.
@@ -45,7 +45,7 @@ type startGate struct {
 	reason Reason
 }
 
-// newStartGate is nil where nothing has to match.
+// newStartGate returns nil if nothing has to match.
 func newStartGate(m *StartURLMatch, roots []weburl.URL) *startGate {
 	if m == nil || !m.Host && !m.Scheme {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// domainRule is about hosts, on one port or on all.
+// domainRule matches hosts, on one port or on all ports.
 type domainRule struct {
 	rule
 	host string // a pattern with wildcards; IPv6 without brackets
@@ -21,8 +21,7 @@ func (r domainRule) everyDomain() bool {
 	return !r.allow && r.host == string(rune(wildcard)) && r.port == ""
 }
 
-// parseDomain reads the target of a domain rule. problem says what is wrong with
-// it and what to write.
+// parseDomain reads the target of a domain rule. problem describes the fault and the correction.
 func parseDomain(target string, fold bool) (r domainRule, problem string) {
 	if len(target) > weburl.MaxLength {
 		return r, "the name is longer than any URL"
@@ -119,7 +118,7 @@ func hostPattern(host string) (text, problem string) {
 	return wildcards(strings.Join(labels, ".")), ""
 }
 
-// wildcards makes a pattern of a text with stars.
+// wildcards converts a text with stars into a pattern.
 func wildcards(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -176,7 +175,7 @@ func newDomainGate(rules []domainRule, fold bool) *domainGate {
 	return g
 }
 
-// size is the number of rules; nil has none.
+// size returns the number of rules, 0 for nil.
 func (g *domainGate) size() int {
 	if g == nil {
 		return 0
@@ -193,7 +192,7 @@ func (g *domainGate) host(l Link) string {
 	return l.Host
 }
 
-// decide returns the first rule that applies, nil if none does.
+// decide returns the first rule that applies, or nil.
 func (g *domainGate) decide(l Link) *rule {
 	host := g.host(l)
 	best := g.all.first(host)

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// expression is a regular expression, split at its alternatives: those that are
-// plain text are compared as such, and others are tried only where a text that
-// they need is there. That is many times faster than the expression as a whole.
+// expression is a regular expression, split at its alternatives: plain texts are compared as such, and the others are
+// tried only if a text that they require occurs. That is many times faster than the whole expression.
 type expression struct {
 	re       *regexp.Regexp // the whole
 	inside   *matcher

@@ -7,14 +7,12 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// DefaultExtensions are the extensions that are ignored where no list is given
-// (Smartsite, "Source").
+// DefaultExtensions are the extensions that are ignored by default (Smartsite, "Source").
 const DefaultExtensions = "7z, asf, avi, bat, bmp, cmd, com, cpl, css, dll, eot, exe, flv, gif, hta, ico, inf, iso, jar, jpeg, jpg, " +
 	"js, json, mp3, mp4, mpeg, mpg, msi, msp, ogg, pif, png, ps1, qt, rar, reg, scr, svg, tiff, ttf, vb, vbe, vbs, vob, wav, wmv, " +
 	"woff, woff2, xml, zip"
 
-// longestExtension is the most bytes of an extension, so that a hostile path is
-// cheap to look at.
+// longestExtension is the maximum length of an extension in bytes. It makes hostile paths cheap.
 const longestExtension = 32
 
 // extensionGate refuses URLs whose path names an ignored extension.

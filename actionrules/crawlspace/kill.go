@@ -7,8 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Lacking returns what to append to a file of entries so that it has all of them, each once.
-// Entries are compared as they are written.
+// Lacking returns the lines to append to a file of entries so that it contains each of them once. Entries are compared
+// verbatim.
 func (f *File) Lacking(entries []string) []byte {
 	has := map[string]bool{}
 	for raw := range strings.Lines(string(f.Content)) {

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// word is a piece of a line without blanks. Its column counts characters from 1.
+// word is a run of non-blank characters in a line. Its column counts characters from 1.
 type word struct {
 	text   string
 	column int

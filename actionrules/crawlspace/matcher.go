@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// wildcard stands in patterns for any run of characters other than a slash. No
-// canonical URL and no host contains this byte.
+// wildcard represents, in patterns, any run of characters other than a slash. No canonical URL and no host contains
+// this byte.
 const wildcard = 0
 
-// none is more than every rule's index.
+// none exceeds every rule's index.
 const none = math.MaxInt32
 
-// anchoring says where in a text a pattern has to lie.
+// anchoring is where in a text a pattern must match.
 type anchoring uint8
 
 const (
@@ -24,8 +24,7 @@ const (
 	anywhere
 )
 
-// pattern is a literal text with wildcards, and its rule's place in a list. Two
-// wildcards do not stand side by side.
+// pattern is a literal text with wildcards, and its rule's index in a list. No two wildcards are adjacent.
 type pattern struct {
 	text string
 	rule int32
@@ -41,13 +40,13 @@ type matcher struct {
 	where   anchoring
 	starts  [256]bool // the bytes that patterns begin with
 	stars   int
-	scratch sync.Pool // of *walk; empty where no pattern has a wildcard
+	scratch sync.Pool // of *walk; empty if no pattern has a wildcard
 }
 
 // node is a piece of one or more patterns.
 type node struct {
 	label string // literal text that leads here from the parent
-	rule  int32  // the first rule whose pattern ends here, none if none does
+	rule  int32  // the first rule whose pattern ends here, or none
 	best  int32  // the first rule here and below
 	// The children with labels lie side by side.
 	children, count int32
@@ -59,7 +58,7 @@ type node struct {
 // and these lead to it.
 type branch struct{ node, low, high, at int }
 
-// newMatcher builds the tree; patterns are put into order. It is nil for no patterns.
+// newMatcher builds the tree and sorts patterns. It returns nil without patterns.
 func newMatcher(patterns []pattern, where anchoring) *matcher {
 	if len(patterns) == 0 {
 		return nil
@@ -145,8 +144,7 @@ func (m *matcher) child(n *node, c byte) int32 {
 	return n.children + int32(i)
 }
 
-// first is the index of the first rule whose pattern matches, none if none does.
-// A nil matcher has no rules.
+// first returns the index of the first rule whose pattern matches, or none. A nil matcher has no rules.
 func (m *matcher) first(text string) int32 {
 	switch {
 	case m == nil:
@@ -163,7 +161,7 @@ func (m *matcher) first(text string) int32 {
 	return best
 }
 
-// descend looks for patterns that begin where text does, and better rules than best.
+// descend searches for patterns that begin at the start of text, and for rules before best.
 func (m *matcher) descend(text string, best int32) int32 {
 	at, read := int32(0), 0
 	for {

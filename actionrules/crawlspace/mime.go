@@ -60,20 +60,20 @@ application/zip zip
 application/x-zip-compressed zip
 `
 
-// unknownType is that of an answer without Content-Type (RFC 9110 section 8.3).
+// unknownType is the type of a response without Content-Type (RFC 9110 section 8.3).
 const unknownType = "application/octet-stream"
 
-// mimeGate judges answers by their type, before their body is read.
+// mimeGate judges responses by their type, before the body is read.
 type mimeGate struct {
 	on      bool              // MimeTypes are listed
 	include bool              // they are all that is taken
 	listed  map[string]Reason // type/subtype, or type/* for a whole type
-	missing Reason            // what a type that is not included is refused by
+	missing Reason            // reason for a type that is not included
 	// ignored are the types that belong to an ignored extension.
 	ignored map[string]Reason
 }
 
-// newMIMEGate makes a gate that is there always and may refuse nothing.
+// newMIMEGate returns a gate that always exists, even if it refuses nothing.
 func newMIMEGate(m *MIMETypes, x *Extensions, ignored *extensionGate) (*mimeGate, []error) {
 	g := &mimeGate{listed: map[string]Reason{}, ignored: map[string]Reason{}}
 	var errs []error
@@ -132,7 +132,7 @@ func (g *mimeGate) list(m *MIMETypes) (errs []error) {
 	return errs
 }
 
-// mimeName checks a type of the configuration and gives it in lower case.
+// mimeName validates a configured type and returns it in lower case.
 func mimeName(t Text) (string, error) {
 	name := lower(strings.TrimSpace(t.Value))
 	kind, sub, ok := strings.Cut(name, "/")
@@ -143,11 +143,9 @@ func mimeName(t Text) (string, error) {
 	return name, nil
 }
 
-// JudgeMIME asks the MIME gate about the answer to a link that the other gates
-// allow, by its Content-Type; parameters are not looked at, and none at all is
-// application/octet-stream. The type lists hold for every URL; that a type
-// belongs to an ignored extension counts where the path has no extension itself.
-// The answer's body need not be read where it is refused.
+// JudgeMIME applies the MIME gate to the Content-Type of a response to a link that the other gates allow. Parameters
+// are ignored; a missing type counts as application/octet-stream. The type lists apply to every URL; the types of
+// ignored extensions apply only to paths without an extension. The body of a refused response need not be read.
 func (s *Space) JudgeMIME(l Link, contentType string) Verdict {
 	v := Verdict{URL: l.URL, Allowed: true}
 	if !l.Exempt {

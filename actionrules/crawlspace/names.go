@@ -14,8 +14,7 @@ type Canonical struct {
 	At actionrules.Position
 }
 
-// names gives URLs the name under which they are known: by the options of the
-// canonical form and then by the query filter.
+// names rewrites URLs: first by the options of the canonical form, then by the query filter.
 type names struct {
 	options weburl.Options
 	reason  Reason // of the options
@@ -39,7 +38,7 @@ func (s *Space) Renames() bool { return s.names.options != (weburl.Options{}) ||
 
 func (n *names) rewrite(u weburl.URL) weburl.URL { return n.query.rewrite(n.options.Apply(u)) }
 
-// trace are the answers of what renames URLs, which refuses none.
+// trace returns the answers of the gates that rewrite URLs, which refuse none.
 func (n *names) trace() []GateAnswer {
 	var all []GateAnswer
 	if n.options != (weburl.Options{}) {
@@ -51,7 +50,7 @@ func (n *names) trace() []GateAnswer {
 	return all
 }
 
-// Rewriter returns the name under which the settings' Space will know a URL.
+// Rewriter returns the function that rewrites URLs in the settings' Space.
 func (s *Settings) Rewriter() func(weburl.URL) weburl.URL {
 	n := newNames(s)
 	return n.rewrite
@@ -60,7 +59,7 @@ func (s *Settings) Rewriter() func(weburl.URL) weburl.URL {
 // Rewrite returns the URL under which u is known.
 func (s *Space) Rewrite(u weburl.URL) weburl.URL { return s.names.rewrite(u) }
 
-// Renamed is why a URL that Rewrite gives another name is not known under its own.
+// Renamed is the reason for URLs that Rewrite changes.
 func (s *Space) Renamed(u weburl.URL) Reason {
 	r := Reason{Gate: GateQuery}
 	if s.names.options.Apply(u) != u {

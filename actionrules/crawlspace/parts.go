@@ -6,18 +6,17 @@ import (
 	"strconv"
 )
 
-// Part is one of the things that a Space consists of and that decide which links it lets in.
+// Part is an element of a Space that decides which links it allows.
 type Part struct {
-	// List is where it belongs; within a list parts come in the order in which they count.
+	// List is the list to which the part belongs. Within a list, parts are in order of precedence.
 	List string
 	Text string
-	// Opens says that it lets URLs in that would be outside without it; else it keeps some out.
+	// Opens reports whether the part allows URLs that would otherwise be outside. Other parts exclude URLs.
 	Opens bool
 }
 
-// Parts are those of the space, so that it can be told whether another one is wider: with
-// more that opens, or with less that does not. Depths are left out, and what is asked of
-// addresses and answers, not of links.
+// Parts returns the parts of the space. A space is wider than another if it has additional parts that open, or lacks
+// parts that do not. Depths are excluded, and so are gates for addresses and responses.
 func (s *Space) Parts() []Part {
 	var all []Part
 	add := func(list string, opens bool, texts ...string) {
@@ -68,7 +67,7 @@ func (l *patternList) texts() []string {
 	return texts
 }
 
-// Depths are the highest depths of paths and of links, -1 where there is no limit.
+// Depths returns the maximum depths of paths and of links, -1 for no limit.
 func (s *Space) Depths() (path, link int) {
 	return s.settings.MaxPathDepth.most(), s.settings.MaxLinkDepth.most()
 }

@@ -38,7 +38,7 @@ func newPatternList(entries []entry) patternList {
 	return l
 }
 
-// first is the first entry that matches, nil if none does.
+// first returns the first entry that matches, or nil.
 func (l *patternList) first(text string) *entry {
 	best := l.literals.first(text)
 	for _, i := range l.regexps {
@@ -57,7 +57,7 @@ func (l *patternList) first(text string) *entry {
 type patternGate struct {
 	list    patternList
 	want    bool
-	missing Reason // with want: what no entry of matched
+	missing Reason // with want: reason for URLs that no entry matches
 }
 
 func (g *patternGate) judge(l Link) (Reason, bool) {
@@ -72,7 +72,7 @@ func (g *patternGate) judge(l Link) (Reason, bool) {
 	}
 }
 
-// newPatternGate is nil where there are no entries, so that the gate is off.
+// newPatternGate returns nil without entries: the gate is off.
 func newPatternGate(entries []entry, want bool, missing Reason) *patternGate {
 	if len(entries) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func newPatternGate(entries []entry, want bool, missing Reason) *patternGate {
 	return &patternGate{newPatternList(entries), want, missing}
 }
 
-// reasonAt is a reason whose rule stands in the configuration.
+// reasonAt returns a reason for a rule in the configuration.
 func reasonAt(g Gate, at actionrules.Position, text string) Reason {
 	return Reason{Gate: g, File: at.File, Line: at.Line, Rule: text}
 }

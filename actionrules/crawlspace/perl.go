@@ -37,9 +37,8 @@ func compile(expr string) (*expression, error) {
 	return nil, fmt.Errorf("the expression is not valid: %w", err)
 }
 
-// lacking finds the first construct of Perl 5 in an expression that RE2 does not
-// have, and its name; "" if there is none. It is for expressions that RE2
-// refuses, so it need not know all that RE2 has.
+// lacking returns the length and name of the first construct of Perl 5 in an expression that RE2 lacks, or "". It is
+// called for expressions that RE2 refuses, so it may be incomplete.
 func lacking(expr string) (at int, name string) {
 	class := false
 	repeat := false // the last thing was a repetition, which a + makes possessive
@@ -75,8 +74,7 @@ func lacking(expr string) (at int, name string) {
 	return 0, ""
 }
 
-// classStart is the length of what begins a class, with a bracket that stands
-// for itself at its start.
+// classStart returns the length of the beginning of a class, including a literal bracket at its start.
 func classStart(s string) int {
 	n := 1
 	if strings.HasPrefix(s[n:], "^") {
@@ -88,7 +86,7 @@ func classStart(s string) int {
 	return n
 }
 
-// lackingEscape looks at an escape: its length, and its name if RE2 has it not.
+// lackingEscape returns the length of an escape, and its name if RE2 lacks it.
 func lackingEscape(s string, class bool) (n int, name string) {
 	if len(s) < 2 {
 		return 1, ""
@@ -105,7 +103,7 @@ func lackingEscape(s string, class bool) (n int, name string) {
 	return n, ""
 }
 
-// lackingGroup looks at an opening parenthesis.
+// lackingGroup examines an opening parenthesis.
 func lackingGroup(s string) string {
 	for _, g := range []struct{ start, name string }{
 		{"(?=", "a look-ahead"}, {"(?!", "a negative look-ahead"},

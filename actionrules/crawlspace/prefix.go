@@ -7,14 +7,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// prefixRule is about URLs that begin with a text.
+// prefixRule matches URLs by a prefix.
 type prefixRule struct {
 	rule
 	text string // a pattern with wildcards, none at its end
 }
 
-// parsePrefix reads the target of a prefix rule and brings it, as far as it goes,
-// into the canonical form of URLs. problem says what is wrong and what to write.
+// parsePrefix parses the target of a prefix rule and converts it into the canonical form of URLs as far as possible.
+// problem describes the fault and the correction.
 func parsePrefix(target string) (text, problem string) {
 	switch {
 	case len(target) > weburl.MaxLength:
@@ -61,7 +61,7 @@ func mayBeURL(target string) bool {
 	return matches(p, "http://", atStart) || matches(p, "https://", atStart)
 }
 
-// noScheme says what to write instead of a prefix that no URL begins with.
+// noScheme returns the correction for a prefix that no URL begins with.
 func noScheme(target string) string {
 	if strings.Contains(target, "://") {
 		return fmt.Sprintf("%s can match no URL here; a prefix begins with http:// or https://", clip(target))
@@ -99,9 +99,8 @@ func canonicalAuthority(scheme, authority string, complete bool) (string, string
 	return strings.ReplaceAll(host, string(rune(wildcard)), "*"), problem
 }
 
-// escape writes what canonical URLs have escaped, and nothing else, in path and
-// query: complete escapes in upper case, those of unreserved characters (RFC 3986
-// section 2.3) decoded, bytes above ASCII encoded.
+// escape escapes the same characters of path and query as canonical URLs: complete escapes in upper case, those of
+// unreserved characters (RFC 3986 section 2.3) decoded, bytes above ASCII encoded.
 func escape(s string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -159,7 +158,7 @@ func newPrefixGate(rules []prefixRule) *prefixGate {
 	return &prefixGate{rules, newMatcher(patterns, atStart)}
 }
 
-// decide returns the first rule that applies, nil if none does.
+// decide returns the first rule that applies, or nil.
 func (g *prefixGate) decide(l Link) *rule {
 	if i := g.matcher.first(l.URL.String()); i != none {
 		return &g.rules[i].rule

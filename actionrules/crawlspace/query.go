@@ -64,7 +64,7 @@ func (f *queryFilter) keepsAll(query string) bool {
 	return true
 }
 
-// keeps reports whether a parameter, name=value or a name alone, stays.
+// keeps reports whether a parameter, name=value or a name alone, is kept.
 func (f *queryFilter) keeps(parameter string) bool {
 	name, _, _ := strings.Cut(parameter, "=")
 	if f.keep[name] {

@@ -95,7 +95,7 @@ func isHTTP(s string) bool {
 	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
 }
 
-// notAType says what to write where no type stands.
+// notAType returns the correction for a missing type.
 func notAType(action, text string) string {
 	lower := strings.ToLower(text)
 	for _, kind := range []string{"domain", "prefix", "address"} {

@@ -2,14 +2,13 @@ package crawlspace
 
 import "github.com/sextant-crawler/sextant/actionrules"
 
-// File is a file that has been read. Name stands in errors, in reasons and in
-// explain's output.
+// File is the content of a file. Name is used in errors, in reasons and by explain.
 type File struct {
 	Name    string
 	Content []byte
 }
 
-// Text is a value of the configuration with the place where it begins.
+// Text is a value of the configuration with its position.
 type Text struct {
 	Value string
 	At    actionrules.Position
@@ -23,8 +22,8 @@ type Settings struct {
 	CrawlRules, GlobalRules *File
 	// FoldHost compares hosts without case (hostCase="fold").
 	FoldHost bool
-	// MaxPathDepth is the most slashes in the path after the first, MaxLinkDepth
-	// the most links from a start URL; both maxima are inside.
+	// MaxPathDepth is the maximum number of slashes in the path after the first, MaxLinkDepth the maximum number of links
+	// from a start URL, both inclusive.
 	MaxPathDepth, MaxLinkDepth *Limit
 
 	// Include and Exclude are values of Patterns (Funnelback, "Include/exclude
@@ -45,7 +44,7 @@ type Settings struct {
 	Extensions *Extensions
 	MIME       *MIMETypes
 
-	// Proxy says that pages are fetched through a proxy. It only makes a warning.
+	// Proxy is set if pages are fetched through a proxy. It only causes a warning.
 	Proxy bool
 }
 
@@ -67,12 +66,12 @@ type StartURLMatch struct {
 // DefaultExtensions where that is empty, with Extra and Always.
 type Extensions struct {
 	List, Extra, Always Text
-	// Pairs say to which extensions MIME types belong, beside the usual ones.
+	// Pairs map MIME types to extensions, in addition to the usual ones.
 	Pairs []Pair
 	At    actionrules.Position
 }
 
-// Pair says that a MIME type belongs to an extension.
+// Pair maps a MIME type to an extension.
 type Pair struct{ Type, Extension Text }
 
 // MIMETypes are the types that are left out or, with Include, all that are

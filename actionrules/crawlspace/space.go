@@ -8,20 +8,20 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// gate is one of the gates that are asked about a link.
+// gate judges links.
 type gate interface {
 	// judge reports whether the gate lets the link pass, and the rule that decided: the reason
 	// has the gate alone where none did. It allocates nothing.
 	judge(Link) (Reason, bool)
 }
 
-// Space is the compiled crawl space: all gates of a Crawler. It is immutable and
-// safe for concurrent use; a reload makes a new one.
+// Space is the compiled crawl space: all gates of a Crawler. It is immutable and safe for concurrent use; a reload
+// compiles a new one.
 type Space struct {
 	settings Settings
 	names    names
 	gates    []gate // all that are on, in order
-	stored   []gate // those that are asked about stored URLs in the background
+	stored   []gate // gates that apply to stored URLs in the background
 
 	before      []gate // the gates in front of the reject list
 	reject      *patternGate
@@ -35,9 +35,9 @@ type Space struct {
 	fingerprint string
 }
 
-// Compile checks and compiles the settings, whose contents must not be changed
-// afterwards. roots are the start URLs, for StartURLMatch. Where there are errors
-// it gives all of them, each an *actionrules.Error with its place, and no Space.
+// Compile checks and compiles the settings, whose contents must not be changed afterwards. roots are the start URLs,
+// for StartURLMatch. If there are errors it returns all of them, each an *actionrules.Error with its position, and no
+// Space.
 func Compile(settings Settings, roots []weburl.URL) (*Space, []error) {
 	c := compiler{s: &Space{settings: settings, names: newNames(&settings)}}
 	known := make([]weburl.URL, len(roots))
@@ -138,8 +138,8 @@ func (s *Space) assemble() {
 	s.fingerprint = s.hash()
 }
 
-// WithRejectList is the space with another reject list, nil for none, and all
-// else as it is. The errors are those of Compile.
+// WithRejectList returns a copy of the space with another reject list, or without one if it is nil. The errors are
+// those of Compile.
 func (s *Space) WithRejectList(f *File) (*Space, []error) {
 	entries, errs := parseList(f, GateReject)
 	if len(errs) > 0 {
@@ -181,15 +181,14 @@ func (s *Space) judge(l Link, gates []gate) Verdict {
 	return Verdict{URL: l.URL, Allowed: true}
 }
 
-// sparesSources reports whether a gate is about pages, and not about the sitemaps, feeds and files
-// that name them (Funnelback, "Sitemap.xml": the patterns are for the links listed).
+// sparesSources reports whether a gate applies to pages only, not to the sitemaps, feeds and files that list them
+// (Funnelback, "Sitemap.xml": the patterns are for the links listed).
 func sparesSources(g Gate) bool {
 	return slices.Contains([]Gate{GateStartURL, GateMustContain, GateMustNotContain, GateInclude, GateExclude, GatePathDepth, GateLinkDepth}, g)
 }
 
-// elsewhere says of a link that the domain rules refuse, and the gates before
-// them do not, that another crawler has it: no prefix rule refuses it, and
-// global.rules allows it by a rule of its own.
+// elsewhere reports whether another crawler is responsible for a link that the domain rules refuse and the gates before
+// them allow: no prefix rule refuses it, and a rule of global.rules allows it.
 func (s *Space) elsewhere(l Link) bool {
 	if s.global == nil {
 		return false
@@ -203,9 +202,9 @@ func (s *Space) elsewhere(l Link) bool {
 	return r != nil && r.allow
 }
 
-// Trace asks every gate that is on, also behind one that refuses, and returns their
-// answers in order; what renames URLs first, global.rules last and only where the
-// domain rules refuse. Where a gate let the link pass by no rule, the rule is empty.
+// Trace asks every active gate, including those after one that refuses, and returns their answers in order. Gates that
+// rewrite URLs come first. global.rules comes last, and only if the domain rules refuse. If no rule of a gate matched,
+// the answer's rule is empty.
 func (s *Space) Trace(l Link) []GateAnswer {
 	all := s.names.trace()
 	l.URL = s.Rewrite(l.URL)
@@ -234,10 +233,10 @@ func (s *Space) Trace(l Link) []GateAnswer {
 // Addresses are the rules for the addresses dialled; it is never nil.
 func (s *Space) Addresses() *AddressRules { return s.addresses }
 
-// Killed reports whether u is crawled and followed, but never a document of the index,
-// and by which entry (Funnelback, kill_exact.cfg and kill_pattern.cfg).
+// Killed reports whether u is crawled and followed but never indexed, and by which entry (Funnelback, kill_exact.cfg
+// and kill_pattern.cfg).
 func (s *Space) Killed(u weburl.URL) (Reason, bool) { return s.kill.killed(s.Rewrite(u)) }
 
-// Fingerprint identifies what the gates do: it changes with the settings, and
-// not with comments, blanks or places in files.
+// Fingerprint identifies the behaviour of the gates: it changes with the settings, but not with comments, blanks or
+// positions in files.
 func (s *Space) Fingerprint() string { return s.fingerprint }

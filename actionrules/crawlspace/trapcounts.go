@@ -14,12 +14,12 @@ import (
 // count (4 bytes), big endian. Each of the 64 locks guards every 64th set of slots, and is
 // held for one count.
 
-// patternBytes is the length of a pattern that is written without memory of its own.
+// patternBytes is the maximum length of a pattern that is built without allocation.
 const patternBytes = 256
 
-// appendPattern writes u with each run of digits in its path and query as one '#',
-// which no canonical URL holds. general says that there was one; without, u is all
-// that has the pattern. The digits of percent-encoded bytes do not count.
+// appendPattern writes u with each run of digits in its path and query as one '#', which no canonical URL holds.
+// general reports whether there was one; otherwise u is the only URL of the pattern. The digits of percent-encoded
+// bytes do not count.
 func appendPattern(out []byte, u weburl.URL) (_ []byte, general bool) {
 	out = append(out, u.Origin()...)
 	target := u.PathAndQuery()
@@ -57,11 +57,10 @@ type slot struct {
 	count uint32
 }
 
-// slots are those that a pattern may stand in.
+// slots returns the candidate slots of a pattern.
 type slots [ways]slot
 
-// find is key's slot or, where it has none, the one with the smallest count, which
-// it may take.
+// find returns key's slot, or else the candidate with the smallest count, which it may replace.
 func (s *slots) find(key uint64) *slot {
 	least := &s[0]
 	for i := range s {
@@ -106,7 +105,7 @@ func (c *patternCounts) take(key uint64, limit uint32) bool {
 	return true
 }
 
-// count is how many URLs of key were taken.
+// count returns the number of URLs taken for key.
 func (c *patternCounts) count(key uint64) uint32 {
 	set, mu := c.set(key)
 	mu.Lock()
@@ -117,18 +116,17 @@ func (c *patternCounts) count(key uint64) uint32 {
 	return 0
 }
 
-// stateVersion begins what AppendState writes; each count follows with its key.
+// stateVersion is the first byte of the state; the counts follow, each with its key.
 const (
 	stateVersion = 1
 	slotBytes    = 8 + 4
 )
 
-// ErrTrapState says that bytes given to RestoreState were not AppendState's.
+// ErrTrapState means that the bytes passed to RestoreState are not a valid state.
 var ErrTrapState = errors.New("counts of traps are damaged")
 
-// AppendState appends the counts to b, to be kept over a restart: 12 bytes a
-// pattern, so at most 768 KiB by default. Counts that change meanwhile may be
-// those before or after.
+// AppendState appends the counts to b, to survive a restart: 12 bytes a pattern, so at most 768 KiB by default.
+// Concurrent changes may or may not be included.
 func (t *Traps) AppendState(b []byte) []byte {
 	b = append(b, stateVersion)
 	for i := range t.counts.sets {
@@ -146,9 +144,9 @@ func (t *Traps) AppendState(b []byte) []byte {
 	return b
 }
 
-// RestoreState adds what AppendState wrote, maybe of a table of another size,
-// before the first Admit; no bytes at all are no counts. With an error, which
-// wraps ErrTrapState, nothing is changed: the budgets start over.
+// RestoreState adds the counts of a state written by AppendState, possibly of a table of another size. It must be
+// called before the first Admit. An empty state has no counts. On an error, which wraps ErrTrapState, nothing changes:
+// the budgets start from zero.
 func (t *Traps) RestoreState(b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -162,7 +160,7 @@ func (t *Traps) RestoreState(b []byte) error {
 	return nil
 }
 
-// restore keeps the larger counts where there is not room for all.
+// restore keeps the larger counts if there is not enough room.
 func (c *patternCounts) restore(old slot) {
 	set, mu := c.set(old.key)
 	mu.Lock()

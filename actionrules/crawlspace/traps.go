@@ -9,16 +9,15 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// TrapSettings are those of Traps. A zero number takes its default.
+// TrapSettings are the settings of Traps. Zero means the default.
 type TrapSettings struct {
-	// MaxRepeats is how often one segment may stand in a path, or one pair of name
-	// and value in a query; 3.
+	// MaxRepeats is how often one segment may occur in a path, or one pair of name and value in a query; 3.
 	MaxRepeats int
-	// MaxURLsPerPattern is how many URLs are taken that differ in digits alone; 10,000.
+	// MaxURLsPerPattern is the number of accepted URLs that differ only in digits; 10,000.
 	MaxURLsPerPattern int
-	// MaxURLsPerHost is how many URLs of one origin may be known; no limit.
+	// MaxURLsPerHost is the maximum number of known URLs of an origin; no limit.
 	MaxURLsPerHost int
-	// Patterns is how many patterns are counted at once, 16 bytes each; 65,536.
+	// Patterns is the maximum number of patterns counted, 16 bytes each; 65,536.
 	Patterns int
 	// At is the place of the Traps element.
 	At actionrules.Position
@@ -44,10 +43,9 @@ func (s TrapSettings) withDefaults() TrapSettings {
 	return s
 }
 
-// HostURLs tells how many URLs of an origin are known.
+// HostURLs returns the number of known URLs of an origin.
 type HostURLs interface {
-	// HostURLs is asked for each new link where there is a limit, so it must be
-	// quick. It must be safe for concurrent use.
+	// HostURLs is called for each new link if there is a limit, so it must be fast. It must be safe for concurrent use.
 	HostURLs(weburl.HostKey) int
 }
 
@@ -83,10 +81,8 @@ func (t *Traps) With(s TrapSettings) *Traps {
 	return &Traps{settings: s.withDefaults(), hosts: t.hosts, counts: t.counts}
 }
 
-// Admit reports whether a new link may be taken, and if so counts it. The reason
-// counts only where it may not. Of concurrent calls, no more than
-// MaxURLsPerPattern are let in for a pattern; a host may get as many more as were
-// let in before HostURLs knew of them.
+// Admit reports whether a new link may be taken, and if so counts it. The reason is set only on refusal. Concurrent
+// calls never exceed MaxURLsPerPattern; a host may exceed its limit by the links that HostURLs does not count yet.
 func (t *Traps) Admit(u weburl.URL) (Reason, bool) {
 	if part, kind := t.repeated(u); kind != "" {
 		return t.repetition(part, kind), false
@@ -102,9 +98,9 @@ func (t *Traps) Admit(u weburl.URL) (Reason, bool) {
 	return Reason{}, true
 }
 
-// Explain returns the answer of each trap about a link as if it were new, to a host of which
-// hostURLs are known. It counts nothing, and names the limit also where it let the link pass.
-// Those about a URL that is known pass it, and say how the trap stands.
+// Explain returns the answer of each trap about a link as if it were new, to a host with hostURLs known URLs. It counts
+// nothing, and names the limit even if the link passes. Traps allow known URLs; the answer then describes the trap's
+// state.
 func (t *Traps) Explain(u weburl.URL, known bool, hostURLs int) []GateAnswer {
 	answer := func(r Reason, refuses bool, stands string) GateAnswer {
 		if known {
@@ -159,7 +155,7 @@ func (t *Traps) repeated(u weburl.URL) (part, kind string) {
 // quadratic is up to how many parts each is compared with each.
 const quadratic = 24
 
-// repeats is a part of s, between separators, that comes more often than most.
+// repeats returns a part of s, between separators, that occurs more than most times.
 func repeats(s string, separator byte, most int) (string, bool) {
 	n := strings.Count(s, string(separator)) + 1
 	if n <= most {

@@ -10,10 +10,10 @@ import (
 // The statuses of URLs outside of the crawl space (IBM, "Global Web crawl space
 // configuration").
 const (
-	// StatusExcluded is that of a URL whose document is deleted from the index.
+	// StatusExcluded is the status of a URL that is outside: its document is deleted from the index.
 	StatusExcluded = 760
-	// StatusElsewhere is that of a URL that another crawler has: it is not crawled,
-	// and its document stays.
+	// StatusElsewhere is the status of a URL that another crawler is responsible for: it is not crawled, and its document
+	// stays.
 	StatusElsewhere = 761
 )
 
@@ -23,7 +23,7 @@ type Link struct {
 	// Host is the host as the link spelled it, without port; see SpelledHost. Empty,
 	// or a spelling that differs in more than the case of ASCII letters, means URL's own.
 	Host string
-	// Depth is how many links lead here from a start URL, the shortest way known.
+	// Depth is the number of links on the shortest known way from a start URL.
 	Depth int
 	// Exempt frees sitemaps, feeds and XML documents that are configured, or named
 	// by robots.txt, from the extension and the MIME gate.
@@ -56,9 +56,8 @@ func SpelledHost(link string, u weburl.URL) string {
 // Gate names a gate, as in explain.
 type Gate string
 
-// The gates, in the order in which they are asked. GateGlobal refuses nothing: it
-// tells StatusElsewhere from StatusExcluded. GateAddress is asked for the address
-// dialled, GateMIME for the answer.
+// The gates, in the order in which they are asked. GateGlobal refuses nothing: it distinguishes StatusElsewhere from
+// StatusExcluded. GateAddress applies to the dialled address, GateMIME to the response.
 const (
 	GateCanonical      Gate = "canonical"
 	GateQuery          Gate = "query-filter"
@@ -80,15 +79,14 @@ const (
 	// A Reason may also name the action rules, or the state before the first of them. Neither is a gate of a CrawlSpace.
 	GateRules   Gate = "rules"
 	GateDefault Gate = "default"
-	// Those of Traps, in their order, stand behind GatePrefix, for new links.
+	// The traps, in order. They come after GatePrefix, for new links only.
 	GateRepetition Gate = "repetition"
 	GateHostURLs   Gate = "host-urls"
 	GateURLPattern Gate = "url-pattern"
 )
 
-// Reason is what a gate judged by, in the form of explain's excluded_by. Rule is
-// the rule without its comment, blanks made single; it and the place are empty
-// where no rule applied. Line counts from 1.
+// Reason is the rule by which a gate judged, in the form of explain's excluded_by. Rule is its text without comments
+// and with single blanks; it and the position are empty if no rule matched. Line counts from 1.
 type Reason struct {
 	Gate Gate   `json:"gate"`
 	File string `json:"file"`
@@ -117,12 +115,12 @@ func (r Reason) String() string {
 	return s
 }
 
-// Verdict is what the gates say of a link.
+// Verdict is the gates' decision about a link.
 type Verdict struct {
-	// URL is the link's, after the query filter: the URL to go on with.
+	// URL is the link's URL after the query filter, to be used from then on.
 	URL     weburl.URL
 	Allowed bool
-	// Reason is that of the first gate that refused; zero if the link is allowed.
+	// Reason is the reason of the first gate that refused, zero if the link is allowed.
 	Reason Reason
 	// Status is 0 where the link is allowed, else StatusExcluded or
 	// StatusElsewhere. The latter holds only where the action rules accept the URL
@@ -130,17 +128,17 @@ type Verdict struct {
 	Status int
 }
 
-// GateAnswer is one gate's answer about a link. Of GateGlobal, Allowed says that
-// global.rules has the URL; it refuses nothing.
+// GateAnswer is one gate's answer about a link. For GateGlobal, Allowed means that global.rules allows the URL; it
+// refuses nothing.
 type GateAnswer struct {
 	Reason
 	Allowed bool `json:"allowed"`
-	// NewLinks is set if the URL is known and the gate asked of new links only, which passes it. It says
-	// what becomes of a new link like it, as in "full, 50 of 50".
+	// NewLinks is set if the URL is known and the gate, which applies to new links only, lets it pass. It describes the
+	// result for a new link, as in "full, 50 of 50".
 	NewLinks string `json:"new_links,omitempty"`
 }
 
-// Answer is what the gate says of the link, for a person.
+// Answer is the gate's answer as text for people.
 func (a GateAnswer) Answer() string {
 	switch {
 	case a.NewLinks != "":
@@ -151,13 +149,13 @@ func (a GateAnswer) Answer() string {
 	return "refuses"
 }
 
-// rule is what rules of all types have.
+// rule has the fields common to rules of all types.
 type rule struct {
 	allow  bool
 	reason Reason
 }
 
-// judge is the answer of a gate whose first matching rule is r; nil lets the link pass.
+// judge returns the answer of a gate whose first matching rule is r; if r is nil, the link passes.
 func (r *rule) judge(g Gate) (Reason, bool) {
 	if r == nil {
 		return Reason{Gate: g}, true

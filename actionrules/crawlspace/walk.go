@@ -1,6 +1,6 @@
 package crawlspace
 
-// state is a place in a matcher's tree: so many bytes of a node's label are read.
+// state is a position in a matcher's tree: a node, and the number of bytes read of its label.
 type state struct{ node, read int32 }
 
 // walk follows all places that a text may lead to at once. It is used again and
@@ -13,7 +13,7 @@ type walk struct {
 	end       bool // the text ends behind this step
 }
 
-// walk goes on from the node at, which the first read bytes of text lead to.
+// walk continues from the node at, reached by the first read bytes of text.
 func (m *matcher) walk(text string, read int, at, best int32) int32 {
 	w := m.scratch.Get().(*walk)
 	w.next, w.best = w.next[:0], best
@@ -53,7 +53,7 @@ func (w *walk) advance(m *matcher, c byte) {
 	}
 }
 
-// move is at a node of whose label so many bytes are read.
+// move continues at a node after the given number of bytes of its label.
 func (w *walk) move(m *matcher, at, read int32) {
 	if int(read) == len(m.nodes[at].label) {
 		w.enter(m, at)

@@ -9,9 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Warnings lists what in the settings is allowed but hardly meant. roots are the
-// start URLs as written. ignored says which URLs the action rules leave out; nil
-// is none. converted are the media types that programs read.
+// Warnings lists settings that are allowed but probably unintended. roots are the start URLs as written. ignored
+// reports which URLs the action rules ignore; nil means none. converted are the media types that programs read.
 func (s *Space) Warnings(roots []Link, ignored func(weburl.URL) bool, converted ...string) []actionrules.Warning {
 	var ws []actionrules.Warning
 	add := func(at actionrules.Position, format string, args ...any) {
@@ -90,7 +89,8 @@ func (s *Space) warnOfAddresses(add func(actionrules.Position, string, ...any)) 
 const images = "image/"
 
 // unexcluded says which of images, if they are not wanted, scripts and styles would be visited: those
-// of which a file in the folder of some start URL passes all gates and rules.
+// unexcluded returns which of unwanted images, scripts and styles would be visited: those for which a file in the
+// folder of some start URL passes all gates and rules.
 func (s *Space) unexcluded(roots []Link, ignored func(weburl.URL) bool, wantsImages bool) string {
 	var kinds []string
 	for _, k := range []struct{ name, file, mime string }{

@@ -24,30 +24,27 @@ const (
 	// commonText consists of parts of very many URLs: a piece of it is a bad
 	// one to find a literal by.
 	commonText = "https://www. http://www. .com/ .org/ .net/ .de/ index.html .htm .php? .aspx? &id= ?id= ?page= &page= /page/ /news/ /en/ /de/ /20"
-	// searched is how much of a literal is looked at for a good piece.
+	// searched is the length of a literal that is searched for a good gram.
 	searched = 256
 )
 
-// grams finds literals of at least size bytes. Each is found by its piece (gram)
-// that the fewest literals share. A bit field says which pieces of the text any
-// literal is found by, and only there a table is asked. The literals of one kind
-// with the same piece, length and place of the piece in it are one group, sorted,
-// so that many of them cost little more than one.
+// grams finds literals of at least size bytes. Each is found by a piece of it (gram), the one that the fewest literals
+// share. A bit field records which grams exist; the table is read only for those. Literals of one kind with the same
+// gram, length and offset form one sorted group, so a large group costs little more than one literal.
 type grams struct {
 	size int
 	// filter has two bits for each gram, in one word.
 	filter []uint64
-	shift  uint // of a hash, for the word
-	// table has the groups by hash; the next free place holds what collides.
+	shift  uint // shift of a hash, to get the word
+	// table holds the groups by hash, with linear probing.
 	table   []group
 	texts   string   // the literals of each group, one behind the other
 	numbers []uint32 // of those in groups of several
-	// head and tail are how many bytes at the two ends of a text are looked at,
-	// where no literal stands Inside.
+	// head and tail are the lengths examined at both ends of a text if no literal is Inside.
 	head, tail int
 }
 
-// group is what a gram may belong to.
+// group is the set of literals that share a gram.
 type group struct {
 	gram   uint64
 	length uint32 // of each literal; 0 is a free place of the table
@@ -133,7 +130,7 @@ func bitsOf(h uint64, shift uint) uint64 {
 	return 1<<(h>>((shift-6)&63)&63) | 1<<(h>>((shift-12)&63)&63)
 }
 
-// slot is the place of the table that a hash begins at.
+// slot returns the index of the table at which the search for a hash begins.
 func (g *grams) slot(h uint64) int { return int(h >> (64 - uint(bits.Len(uint(len(g.table)-1))))) }
 
 // place chooses for each literal the gram that the fewest share.
@@ -186,7 +183,7 @@ func (g *grams) appendTo(numbers []uint32, text string) []uint32 {
 	return numbers
 }
 
-// appendFrom appends the literals whose grams stand from place i up to j.
+// appendFrom appends the literals whose grams are at offsets i to j.
 func (g *grams) appendFrom(numbers []uint32, text string, i, j int) []uint32 {
 	top, shift, filter := uint(8*g.size-8)&63, g.shift&63, g.filter
 	full := i + g.size - 1 // from there on there are whole grams
@@ -204,7 +201,7 @@ func (g *grams) appendFrom(numbers []uint32, text string, i, j int) []uint32 {
 	return numbers
 }
 
-// appendAt appends the literals whose gram is this one and stands at this place.
+// appendAt appends the literals whose gram is at this offset.
 func (g *grams) appendAt(numbers []uint32, text string, at int, gram uint64) []uint32 {
 	for i := g.slot(hash(gram)); ; i = (i + 1) % len(g.table) {
 		gr := &g.table[i]

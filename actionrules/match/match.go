@@ -1,11 +1,10 @@
-// Package match finds which of many literals stand in a text, in time that hardly
-// depends on how many there are. Rules of all kinds compile into it: what a rule
-// needs to hold narrows down the rules to look at.
+// Package match finds which of many literals occur in a text, in time that hardly depends on their number. Rules of all
+// kinds compile into it: the literals that a rule requires narrow down the rules to evaluate.
 package match
 
 import "slices"
 
-// Kind is where in a text a literal has to stand.
+// Kind is where in a text a literal must occur.
 type Kind uint8
 
 // The kinds.
@@ -16,7 +15,7 @@ const (
 	Inside             // it stands anywhere in the text
 )
 
-// literal is what a Builder collects.
+// literal is an entry of a Builder.
 type literal struct {
 	kind Kind
 	text string
@@ -28,10 +27,9 @@ type Builder struct {
 	literals []literal
 }
 
-// Add takes in a literal, compared byte by byte, and returns its number: they
-// count from 0 in the order of their first Add, and one that is there already
-// has the number that it got then. The empty literal stands in every text, but
-// is (Exact) the empty one only.
+// Add adds a literal, compared byte by byte, and returns its number. Numbers start at 0, in the order of the first Add;
+// a literal added before keeps its number. The empty literal occurs in every text, except that with Exact it matches
+// only the empty text.
 func (b *Builder) Add(kind Kind, text string) uint32 {
 	l := literal{kind, text}
 	if n, ok := b.numbers[l]; ok {
@@ -58,12 +56,12 @@ func (b *Builder) Grow(n int) {
 // is empty.
 type Index struct {
 	blank  []uint32 // the empty literal as the whole text
-	empty  []uint32 // the empty literal of other kinds, which stands in every text
+	empty  []uint32 // the empty literal of other kinds, which occurs in every text
 	levels [len(gramSizes)]grams
 }
 
-// Build makes the index of all literals added so far. Its memory is about a
-// hundred bytes a literal beside the literals themselves.
+// Build returns the index of all literals added so far. Its memory is about a hundred bytes a literal plus the
+// literals.
 func (b *Builder) Build() *Index {
 	x := new(Index)
 	var levels [len(gramSizes)][]numbered
@@ -91,9 +89,8 @@ type numbered struct {
 	number uint32
 }
 
-// Append appends to numbers those of all literals that stand in text as their
-// kinds say, each once, in no particular order. It allocates nothing where
-// numbers has room.
+// Append appends to numbers the numbers of all literals that occur in text according to their kinds, each once, in no
+// particular order. It does not allocate if numbers has room.
 func (x *Index) Append(numbers []uint32, text string) []uint32 {
 	numbers = append(numbers, x.empty...)
 	if text == "" {

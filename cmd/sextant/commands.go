@@ -70,6 +70,7 @@ func lookCommands() []*cli.Command {
 		{
 			Name: "status", Category: category, Usage: "show the state of the crawl, with or without a running service", Action: printStatuses,
 			Flags: flags(&cli.BoolFlag{Name: "ready", Usage: "only say whether a service runs and is ready; the exit code is 1 if not"},
+				&cli.BoolFlag{Name: "watch", Usage: "show it every two seconds, until Ctrl-C"},
 				&cli.IntFlag{Name: "hosts", Usage: "also show the `N` hosts with the longest queues, and some that rest longest"}),
 		},
 		{
@@ -78,12 +79,14 @@ func lookCommands() []*cli.Command {
 				"asks for the operator's or the readers' token. This command prints the path of the token's file, not the token.",
 		},
 		{
-			Name: "urls", Category: category, Usage: "list stored URLs and their state, as JSON Lines", Action: listURLs,
+			Name: "urls", Category: category, Usage: "list stored URLs and their state", Action: listURLs,
+			Description: "On a terminal it prints a table, elsewhere JSON Lines, as with --json.",
 			Flags: flags(append(filterFlags(),
 				&cli.StringFlag{Name: "source", Usage: "only URLs that were pushed under this `SOURCE`"},
 				&cli.StringFlag{Name: "match", Usage: "only URLs that match this `XMLCONDITION`, such as <Path val=\"/a\"/>"},
 				&cli.StringFlag{Name: "sort", Usage: "sort by this `COLUMN`; -fetched_at is latest first"},
 				&cli.IntFlag{Name: "limit", Usage: "print only the first `N`"},
+				&cli.BoolFlag{Name: "csv", Usage: "print CSV with a header line"},
 				&cli.StringFlag{Name: "links-to", Usage: "print the pages that link to this `URL`, as JSON Lines"})...),
 		},
 		{
@@ -101,7 +104,7 @@ func lookCommands() []*cli.Command {
 				&cli.BoolFlag{Name: "render", Usage: "render the page, whatever the configuration says, and show it before and after"}),
 		},
 		{
-			Name: "report", Category: category, Usage: "report broken links, errors, documents or changes", ArgsUsage: "broken|errors|documents|changes", Action: makeReport,
+			Name: "report", Category: category, Usage: "report broken links, errors, documents, changes or rounds", ArgsUsage: "broken|errors|documents|changes|rounds", Action: makeReport,
 			Flags: flags(
 				&cli.StringFlag{Name: "since", Usage: "only what happened since this `TIME|DURATION`, such as 2026-01-31, 36h, 7d (default for changes: 24h)"},
 				&cli.StringFlag{Name: "host", Usage: "only URLs of this `HOST` name, or scheme://host:port"},
@@ -180,7 +183,7 @@ func configureCommands() []*cli.Command {
 		{
 			Name: "config", Category: category, Usage: "list the texts that were the configuration, compare one with the file, or put it back", Action: configHistory,
 			ArgsUsage: "history|diff [N]|rollback [N]", Flags: flags(),
-			Description: "The service keeps each text that comes into force, the newest 100. N is a number that history prints: 1 is the newest, 2, the default, the one before. " +
+			Description: "The service keeps each text that comes into force, the newest 100. N is a number that history prints, 1 the newest; without it, the newest text that differs from the file. " +
 				"rollback writes the text into the file, as the console does, and the service reloads.",
 		},
 		{
@@ -313,6 +316,6 @@ func hiddenCommands() []*cli.Command {
 				&cli.BoolFlag{Name: "start", Usage: "become the converter"},
 			},
 		},
-		{Name: "__complete", Hidden: true, ArgsUsage: "WORD...", Action: completeWords},
+		{Name: "__complete", Hidden: true, ArgsUsage: "WORD...", Flags: flags(), Action: completeWords},
 	}
 }

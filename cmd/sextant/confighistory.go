@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,14 +19,14 @@ import (
 
 // configHistory lists the texts that were the configuration, compares one with the file, or puts it back.
 func configHistory(c *cli.Context) error {
-	verb, n := c.Args().First(), 2
+	verb, n := c.Args().First(), 0
 	if c.NArg() == 2 {
 		n, _ = strconv.Atoi(c.Args().Get(1))
 	}
-	if !slices.Contains([]string{"history", "diff", "rollback"}, verb) || c.NArg() > 2 || n < 1 {
+	if !slices.Contains([]string{"history", "diff", "rollback"}, verb) || c.NArg() > 2 || c.NArg() == 2 && n < 1 {
 		return wrongUse("config: write history, diff N or rollback N, with a number of the history")
 	}
-	client, err := theService(c, "", "it keeps the history")
+	client, err := theService(c, "", "start it, or copy a text of "+filepath.Join(c.String("data"), "config-history")+" over the file")
 	if err != nil {
 		return err
 	}
@@ -45,11 +48,14 @@ func configHistory(c *cli.Context) error {
 	case n > len(versions):
 		return no(fmt.Errorf("the history has %s", count(len(versions), "version")))
 	}
-	old, _, err := configText(c, client, "/config/version", "name", versions[n-1].Name)
+	if n > 0 {
+		versions = versions[n-1 : n]
+	}
+	now, tag, err := configText(c, client, "/config")
 	if err != nil {
 		return err
 	}
-	now, tag, err := configText(c, client, "/config")
+	old, kept, err := versionOf(c, client, versions, now)
 	if err != nil {
 		return err
 	}
@@ -63,7 +69,17 @@ func configHistory(c *cli.Context) error {
 		return declined(err)
 	}
 	_ = answer.Body.Close()
-	return saidDone(c, "rolled back to the version of "+clock.Local(versions[n-1].Kept))
+	return saidDone(c, "rolled back to the version of "+clock.Local(kept))
+}
+
+// versionOf returns the text of the first of some versions that differs from other, and when it was kept.
+func versionOf(c *cli.Context, client *admin.Client, of []admin.ConfigVersion, other string) (text string, kept time.Time, err error) {
+	for _, v := range of {
+		if text, _, err = configText(c, client, "/config/version", "name", v.Name); err != nil || text != other {
+			return text, v.Kept, err
+		}
+	}
+	return "", kept, no(errors.New("no version asked for differs from the file"))
 }
 
 // configText reads a text of the API, and its entity tag.

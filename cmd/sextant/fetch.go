@@ -252,7 +252,7 @@ func begin(s string, n int) string {
 	return s
 }
 
-// printField writes what a Field found, a content on lines of its own.
+// printField writes what a Field found, a content on separate lines.
 func printField(f *visit.Found, row func(string, string, ...any), text int) {
 	form, isContent := strings.CutPrefix(f.Selector, string(tree.Content)+":")
 	switch {

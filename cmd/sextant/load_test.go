@@ -112,12 +112,15 @@ func TestServiceUnderLoad(t *testing.T) {
 	if err := l.service.Wait(); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
-	for i := range 4 {
+	begin := func(i int) {
 		l.start()
 		if i%2 == 1 {
 			awaitMessage(t, l.messages, "READY")
 		}
 		seeded.Pause(random, 400*time.Millisecond)
+	}
+	for i := range 4 {
+		begin(i)
 		l.signal(syscall.SIGHUP)
 		l.signal(syscall.SIGTERM)
 		l.signal(syscall.SIGHUP) // is refused or comes too late
@@ -127,11 +130,7 @@ func TestServiceUnderLoad(t *testing.T) {
 		}
 	}
 	for i := range 2 {
-		l.start()
-		if i%2 == 1 {
-			awaitMessage(t, l.messages, "READY")
-		}
-		seeded.Pause(random, 400*time.Millisecond)
+		begin(i)
 		l.signal(syscall.SIGKILL)
 		_ = l.service.Wait()
 	}

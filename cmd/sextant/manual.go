@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -11,6 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/report"
 )
 
 // helpInstead turns a command line with a help option into "help COMMAND": the library would take an argument beside
@@ -54,7 +58,73 @@ func printCompletion(c *cli.Context) error {
 }
 
 func completeWords(c *cli.Context) error {
-	return manual.WriteOffers(c.App.Writer, manual.Reference(c.App), c.Args().Slice())
+	words := c.Args().Slice()
+	return manual.WriteOffers(c.App.Writer, manual.Reference(c.App), words, func(flag string) []string { return valuesOf(c, words, flag) })
+}
+
+const (
+	// completionTimeout bounds the wait for the values of a flag.
+	completionTimeout = 2 * time.Second
+	// hostsCompleted is the number of known URLs up to which the hosts of all of them are offered, and the number of
+	// hosts that are offered.
+	hostsCompleted = 20_000
+)
+
+// valuesOf returns the values of a flag in a command line that is being written: the names of Crawlers, targets or
+// hosts of its data directory. Errors are ignored: a shell shows no message.
+func valuesOf(c *cli.Context, words []string, flag string) (values []string) {
+	if flag != "--crawler" && flag != "--target" && flag != "--host" {
+		return nil
+	}
+	for i := 1; i < len(words); i++ {
+		switch words[i-1] {
+		case "-d", "--data":
+			_ = c.Set("data", words[i])
+		case "--crawler":
+			_ = c.Set("crawler", words[i])
+		}
+	}
+	if flag == "--crawler" {
+		_ = c.Set("crawler", "")
+	}
+	ctx, cancel := context.WithTimeout(c.Context, completionTimeout)
+	defer cancel()
+	_ = askEach(c, func(client *admin.Client) error {
+		all, err := client.Status(ctx)
+		if err != nil {
+			return err
+		}
+		switch flag {
+		case "--crawler":
+			values = append(values, all[0].Crawler)
+		case "--target":
+			for _, t := range all[0].Targets {
+				values = append(values, t.Name)
+			}
+		default:
+			values = append(values, hostNames(ctx, client, &all[0])...)
+		}
+		return nil
+	})
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// hostNames returns the names of a Crawler's hosts or, of a large crawl, of those with work: without scheme and port,
+// since bash begins a word at a colon.
+func hostNames(ctx context.Context, client *admin.Client, s *admin.Status) (names []string) {
+	var page report.HostsPage
+	path, query, into := "/hosts/all", url.Values{"limit": {"1000"}}, any(&page)
+	if s.Known > hostsCompleted {
+		path, query, into = "/hosts", url.Values{"n": {"1000"}}, &page.Hosts
+	}
+	_ = client.Get(ctx, path, query, into)
+	for _, h := range page.Hosts {
+		if u, err := url.Parse(h.Host); err == nil {
+			names = append(names, u.Hostname())
+		}
+	}
+	return names
 }
 
 func printManual(c *cli.Context) error {

@@ -99,7 +99,7 @@ type orderSum struct {
 	Bytes  uint64 `json:"bytes"`
 }
 
-// printOrder prints an order on a line, with the words of the target that refused it.
+// printOrder prints an order on a line, with the message of the target that refused it.
 func printOrder(w io.Writer, o *push.Listed) error {
 	at := strings.Repeat(" ", len(clock.LocalForm))
 	if !o.At.IsZero() {

@@ -48,7 +48,7 @@ func preview(c *cli.Context) error {
 // printPreview writes a preview for people.
 func printPreview(w io.Writer, p *review.Preview) {
 	fmt.Fprintf(w, "%s judged, %s indexed\n", count(p.Judged, "stored URL"), count(p.Indexed, "document"))
-	changed := p.Pending + p.Retimed
+	changed := p.Pending + p.Retimed + p.Cancelled
 	for _, g := range []struct {
 		what  string
 		group review.PreviewGroup
@@ -93,6 +93,9 @@ func printPreview(w io.Writer, p *review.Preview) {
 			fate = "so few are left that they go without your word"
 		}
 		fmt.Fprintf(w, "%8d  pending by earlier edits, and still to go: %s\n", p.Pending, fate)
+	}
+	if p.Cancelled > 0 {
+		fmt.Fprintf(w, "%8d  pending by earlier edits, and cancelled: these documents stay\n", p.Cancelled)
 	}
 	if p.Retimed > 0 {
 		fmt.Fprintf(w, "%8d  fetched again at other times\n", p.Retimed)

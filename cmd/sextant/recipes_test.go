@@ -130,7 +130,7 @@ func TestRecipesWork(t *testing.T) {
 	for title, want := range map[string]struct{ has, lacks string }{
 		"Refresh one section every hour":            {"news/a docs/b", ""},
 		"Index only PDF files":                      {"file.pdf", "news/a docs/b"},
-		"Leave out menus and footers":               {"news/a docs/b", ""},
+		"Remove menus and footers":                  {"news/a docs/b", ""},
 		"Stop endless calendars":                    {"news/a", "calendar/1 calendar/2"},
 		"Crawl behind a log-in form":                {"in/wiki", "logout"},
 		"Remove a page today":                       {"news/a", "secret.html"},
@@ -153,7 +153,7 @@ func TestRecipesWork(t *testing.T) {
 				}
 			}
 			switch title {
-			case "Leave out menus and footers":
+			case "Remove menus and footers":
 				if text := documents[""].Text; strings.Contains(text, "Menu") || !strings.Contains(text, "Welcome") {
 					t.Errorf("the text is %q", text)
 				}

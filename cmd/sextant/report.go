@@ -47,6 +47,9 @@ func reportOptions(c *cli.Context, kind string) (report.Options, error) {
 	if kind == report.KindDocuments && c.IsSet("since") {
 		return report.Options{}, wrongUse("report documents says what is there now: it takes no --since; report changes does")
 	}
+	if kind == report.KindRounds && c.IsSet("host") {
+		return report.Options{}, wrongUse("report rounds is about all hosts: it takes no --host")
+	}
 	o, err := report.ParseOptions(kind, query, time.Now())
 	if err != nil {
 		return o, wrongUse("--%w", err)

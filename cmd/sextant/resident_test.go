@@ -125,7 +125,7 @@ func exitsScript(ts *testscript.TestScript, neg bool, args []string) {
 // untilScript runs a command until it succeeds and lines of its output match.
 func untilScript(ts *testscript.TestScript, neg bool, args []string) {
 	flags := flag.NewFlagSet("until", flag.ContinueOnError)
-	count := flags.Int("count", 0, "how many lines match, in place of some")
+	count := flags.Int("count", -1, "how many lines match, in place of some")
 	ts.Check(flags.Parse(args))
 	if args = flags.Args(); neg || len(args) < 2 || args[1] != "sextant" {
 		ts.Fatalf("usage: until [-count=N] REGEXP sextant ARG...")
@@ -136,7 +136,7 @@ func untilScript(ts *testscript.TestScript, neg bool, args []string) {
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		response = ts.Value(residentKey{}).(*resident).run(ts, args[2:])
 		found := len(lines.FindAllString(response.Stdout, -1))
-		if response.Code == exitOK && found > 0 && (*count == 0 || found == *count) {
+		if response.Code == exitOK && (found == *count || *count < 0 && found > 0) {
 			return
 		}
 	}

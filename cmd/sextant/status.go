@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net/url"
+	"os"
+	"os/signal"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,20 +29,63 @@ func printStatuses(c *cli.Context) error {
 	if c.Int("hosts") < 0 {
 		return wrongUse("--hosts is 0 or more")
 	}
+	write := func(w io.Writer) error { return writeStatuses(c, w) }
+	if !c.Bool("watch") {
+		return write(c.App.Writer)
+	}
+	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt)
+	defer stop()
+	c.Context = ctx
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	before := ""
+	if onTerminal(c) {
+		before = "\x1b[H\x1b[2J" // clears it
+	}
+	return watch(ctx, c.App.Writer, before, tick.C, write)
+}
+
+// watchEvery is the pause between two looks of status --watch.
+const watchEvery = 2 * time.Second
+
+// watch prints before, then what write writes, now and at each tick until ctx ends.
+func watch(ctx context.Context, out io.Writer, before string, tick <-chan time.Time, write func(io.Writer) error) error {
+	for {
+		page := bytes.NewBufferString(before) // printed in one piece, or a terminal flickers
+		err := write(page)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the user ended it
+		}
+		if err == nil {
+			_, err = page.WriteTo(out)
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick:
+		}
+	}
+}
+
+func writeStatuses(c *cli.Context, w io.Writer) error {
 	all, err := statuses(c)
 	if err != nil {
 		return err
 	}
 	for i, s := range all {
-		if i > 0 && !c.Bool("json") {
-			fmt.Fprintln(c.App.Writer)
+		if c.Bool("json") {
+			err = json.NewEncoder(w).Encode(s)
+		} else {
+			printStatus(w, &s, painter(c))
 		}
-		err = show(c, s, func() error {
-			printStatus(c.App.Writer, &s, painter(c))
-			return nil
-		})
 		if err != nil {
 			return err
+		}
+		if i < len(all)-1 && !c.Bool("json") {
+			fmt.Fprintln(w)
 		}
 	}
 	return nil
@@ -96,7 +145,7 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	}
 }
 
-// printRunning writes what only a service can tell.
+// printRunning writes the part of the status that only a running service has.
 func printRunning(w io.Writer, s *admin.Status) {
 	row(w, "in flight", "%s; %s with work, %d of them resting", count(s.InFlight, "URL"), count(s.Hosts.WithWork, "host"), s.Hosts.Closed)
 	row(w, "pace", "%.1f requests/s, %.1f pages/s, %s/s", s.Rates.RequestsPerS, s.Rates.PagesPerS, size(int64(s.Rates.BytesPerS)))
@@ -222,7 +271,7 @@ func printDeletions(w io.Writer, s *admin.Status) {
 	}
 }
 
-// editsShown is how many edits are listed on lines of their own.
+// editsShown is how many edits are listed on separate lines.
 const editsShown = 20
 
 func printStore(w io.Writer, s *admin.StoreStatus) {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +17,25 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
+
+// TestWatch: the status is printed again at each tick, and a look that the user breaks off is not.
+func TestWatch(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ticks, n := make(chan time.Time, 2), 0
+	ticks <- time.Time{}
+	ticks <- time.Time{}
+	var out strings.Builder
+	err := watch(ctx, &out, "clear ", ticks, func(w io.Writer) error {
+		if n++; n == 3 {
+			cancel()
+		}
+		_, err := fmt.Fprintln(w, n)
+		return err
+	})
+	if err != nil || out.String() != "clear 1\nclear 2\n" {
+		t.Errorf("%q, %v", &out, err)
+	}
+}
 
 // TestStatusOfFullDisk: that nothing is stored has a line of its own.
 func TestStatusOfFullDisk(t *testing.T) {

@@ -45,8 +45,8 @@ func ask(c *cli.Context, of storeOf, fn func(*admin.Client) error) error {
 // packagedData is the data directory of the service that the Debian package installs.
 const packagedData = "/var/lib/sextant"
 
-// dial finds the running service, nil if none runs: that of the data directory or, where none is named and the
-// default one is not there, the one of the folder packaged.
+// dial connects to the running service, or returns nil without one: the service of the data directory or, if the
+// default is meant and does not exist, that of the folder packaged.
 func dial(c *cli.Context, crawler, packaged string) (*admin.Client, error) {
 	data := c.String("data")
 	client, err := admin.Dial(c.Context, data, crawler)

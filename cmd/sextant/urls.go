@@ -3,12 +3,16 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -54,11 +58,14 @@ func listURLs(c *cli.Context) error {
 	if _, err := admin.ParseURLFilter(query); err != nil {
 		return wrongUse("--%w", err)
 	}
-	order, err := report.ParseOrder(c.String("sort"), report.URLColumns())
+	order, err := report.ParseOrder(c.String("sort"), report.Columns(report.KindURLs))
 	if err != nil {
 		return wrongUse("--%w", err)
 	}
 	limit := c.Int("limit")
+	if c.Bool("csv") && c.Bool("json") {
+		return wrongUse("urls: write --csv or --json, not both")
+	}
 	if limit < 0 {
 		return wrongUse("--limit %d: write 1 or more, or 0 for all", limit)
 	}
@@ -68,7 +75,8 @@ func listURLs(c *cli.Context) error {
 	if 0 < limit && limit <= admin.MaxLimit {
 		query.Set("limit", strconv.Itoa(limit))
 	}
-	n, text := 0, func(u *report.StoredURL) error { return json.NewEncoder(c.App.Writer).Encode(u) }
+	text, end := urlPrinter(c)
+	n := 0
 	each := func(client *admin.Client, fn func(report.StoredURL) error) error {
 		return admin.Each(c.Context, client, "/urls", query, func(u report.StoredURL) error {
 			if n++; limit > 0 && n > limit {
@@ -77,10 +85,35 @@ func listURLs(c *cli.Context) error {
 			return fn(u)
 		})
 	}
-	err = list(c, toRead, "no matching URL is stored", text, each)
-	if errors.Is(err, errEnough) {
-		return nil
+	if err = list(c, toRead, "no matching URL is stored", text, each); err != nil && !errors.Is(err, errEnough) {
+		return err
 	}
+	return end()
+}
+
+// urlPrinter returns functions that print a URL, as CSV, in a table or as JSON, and end the list.
+func urlPrinter(c *cli.Context) (text func(*report.StoredURL) error, end func() error) {
+	switch out := c.App.Writer; {
+	case c.Bool("csv"):
+		csv := report.NewCSV(out, report.KindURLs)
+		return func(u *report.StoredURL) error { return csv.Put(*u) }, csv.End
+	case onTerminal(c):
+		return func(u *report.StoredURL) error { return printURL(out, u) }, func() error { return nil }
+	default:
+		return func(u *report.StoredURL) error { return json.NewEncoder(out).Encode(u) }, func() error { return nil }
+	}
+}
+
+// printURL prints a URL on a line, behind its columns.
+func printURL(w io.Writer, u *report.StoredURL) error {
+	fate, at := u.Fate, "-"
+	if u.Reason != "" && u.Reason != u.Fate {
+		fate += " (" + u.Reason + ")"
+	}
+	if u.FetchedAt != nil {
+		at = clock.Local(*u.FetchedAt)
+	}
+	_, err := fmt.Fprintf(w, "%3d  %-*s  %-30s  %s\n", u.Status, len(clock.LocalForm), at, strings.ReplaceAll(fate, "_", " "), u.URL)
 	return err
 }
 

@@ -35,14 +35,20 @@ func painted(c colour, words string) string { return string(c) + words + "\x1b[0
 
 // painter returns the paint for a command's output: colours only on a terminal, without NO_COLOR (no-color.org).
 func painter(c *cli.Context) paint {
+	if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && onTerminal(c) {
+		return painted
+	}
+	return unpainted
+}
+
+// onTerminal reports whether a command's output goes to a terminal.
+func onTerminal(c *cli.Context) bool {
 	w := c.App.Writer
 	if checked, ok := w.(*checkedWriter); ok {
 		w = checked.w
 	}
-	if f, ok := w.(*os.File); ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd())) {
-		return painted
-	}
-	return unpainted
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // comma formats a large number, as in 1,188.

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// filters are conditions of which a URL must match one (include) or none (exclude).
+// filters are conditions ; a URL must match one (include) or none (exclude).
 type filters struct {
 	include, exclude []string // conditions
 	included         bool     // there is an include, translated or not

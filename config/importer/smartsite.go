@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// smartsite gathers what becomes of a list of settings.
+// smartsite collects the translation of a list of settings.
 type smartsite struct {
 	*document
 	before     []attribute // attributes of Discovery
@@ -23,8 +23,8 @@ type smartsite struct {
 	off        bool // Discovery is
 }
 
-// smartsiteKeys returns the settings of the web crawler (Smartsite, "Web crawler"), by names made of
-// their titles, and those of Web.config by their own. A complaint says what is wrong.
+// smartsiteKeys returns the settings of the web crawler (Smartsite, "Web crawler"), by names made of their titles, and
+// those of Web.config by their own. A complaint describes the fault.
 func smartsiteKeys() map[string]func(s *smartsite, value string) (complaint string) {
 	text := func(element string) func(*smartsite, string) string {
 		return func(s *smartsite, v string) string {

@@ -21,7 +21,7 @@ func hashOf(sum [16]byte) [16]byte {
 
 // Content holds the parts of a page that are compared.
 type Content struct {
-	near.Signature // zero: the text is too short to tell
+	near.Signature // zero if the text is too short to compare
 
 	text   *near.Text // of a page that was just read; nil as well
 	place  near.Place
@@ -33,7 +33,7 @@ type Content struct {
 	copyOf weburl.Key
 	again  bool
 	review []uint32
-	titles []uint32 // under which it is looked for, by what is known of its host in titled
+	titles []uint32 // titles under which it is searched, as known for its host in titled
 	titled *near.Frame
 }
 
@@ -45,8 +45,8 @@ func (c *Content) titlesBy(f *near.Frame) []uint32 {
 	return c.titles
 }
 
-// Compare makes the Content of the lease's document, whose hash is sum. The title is the
-// page's own, "" if it has none.
+// Compare computes the Content of the lease's document, whose hash is sum. The title is the page's own, "" if it has
+// none.
 func (d *Detector) Compare(l *scheduler.Lease, document *push.Document, title string, host weburl.HostKey, sum [16]byte) *Content {
 	c := &Content{hash: hashOf(sum), source: document.Source, host: host}
 	switch {
@@ -65,11 +65,10 @@ func (d *Detector) Compare(l *scheduler.Lease, document *push.Document, title st
 	return c
 }
 
-// documentOf is what a record of a document says of it.
+// documentOf returns the document described by a record.
 func documentOf(r *scheduler.Record) *Content { return contentOf(r, r.PushedSource) }
 
-// contentOf is what a record says of its page, which was pushed, or would have been, under
-// a source.
+// contentOf returns the content of a record's page, which was pushed, or would have been, under a source.
 func contentOf(r *scheduler.Record, source string) *Content {
 	c := &Content{hash: hashOf(r.Hash), source: source, host: r.Host}
 	if r.Signature != "" {

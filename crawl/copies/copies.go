@@ -24,7 +24,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Detail says why a copy is not indexed; why is ReasonCopy or ReasonNearCopy.
+// Detail is the reason text for a copy that is not indexed; why is ReasonCopy or ReasonNearCopy.
 func Detail(why scheduler.Reason, original string) string {
 	if why == scheduler.ReasonNearCopy {
 		return "it has nearly the content of " + original
@@ -32,7 +32,7 @@ func Detail(why scheduler.Reason, original string) string {
 	return "it has the content of " + original
 }
 
-// IsCopy tells copies from pages whose canonical is another.
+// IsCopy distinguishes copies from pages with another canonical URL.
 func IsCopy(r *scheduler.Record) bool {
 	return r.DuplicateOf != "" && (r.Reason == scheduler.ReasonCopy || r.Reason == scheduler.ReasonNearCopy)
 }
@@ -47,8 +47,8 @@ type Store interface {
 // Requeue has a known URL fetched once more.
 type Requeue func(ctx context.Context, u weburl.URL) error
 
-// Detector knows where all documents stand, and which copies they have. Its methods may be
-// called concurrently, and on a nil Detector, which finds nothing.
+// Detector holds the table of documents and their copies. Its methods are safe for concurrent use, and do nothing on a
+// nil Detector.
 type Detector struct {
 	store   Store
 	requeue Requeue
@@ -60,7 +60,7 @@ type Detector struct {
 	copies   *near.Table // by the original's key
 	inFlight map[weburl.Key]*Content
 	searches map[*search]struct{}
-	whole    map[weburl.Key]struct{} // they are fetched again for the sake of their text
+	whole    map[weburl.Key]struct{} // they are refetched for their text
 	freed    map[weburl.Key]struct{} // copies that were queued since their original went or changed
 	hosts    map[weburl.HostKey]*list.Element
 	recent   *list.List // of *host, the one that was used last in front
@@ -69,7 +69,7 @@ type Detector struct {
 	loaded   bool
 }
 
-// New makes a Detector that knows nothing yet.
+// New returns an empty Detector.
 func New(store Store, requeue Requeue, log *slog.Logger) *Detector {
 	return &Detector{
 		store: store, requeue: requeue, log: log,
@@ -78,16 +78,16 @@ func New(store Store, requeue Requeue, log *slog.Logger) *Detector {
 	}
 }
 
-// keyPlace is where copies are found by their original's key.
+// keyPlace is the place under which copies are found by their original's key.
 func keyPlace(k weburl.Key) near.Place { return near.PlaceOf(k) }
 
-// maxSame and maxSameCopies are how many pages of one text are held.
+// maxSame and maxSameCopies limit how many pages with one text are held.
 const (
 	maxSame       = 8
 	maxSameCopies = 3
 )
 
-// hold enters a page, once; not one of too many with its text. The mutex is held.
+// hold adds a page once, unless too many have its text. The mutex is held.
 func (d *Detector) hold(at near.Place, key weburl.Key, isCopy bool) {
 	same, held, most := 0, false, maxSame
 	if isCopy {
@@ -99,12 +99,12 @@ func (d *Detector) hold(at near.Place, key weburl.Key, isCopy bool) {
 	}
 }
 
-// drop takes out the page that a record had. The mutex is held.
+// drop removes a record's page. The mutex is held.
 func (d *Detector) drop(r *scheduler.Record, key weburl.Key) {
 	d.pages.Remove(contentOf(r, "").place.Body, key)
 }
 
-// Whole says that the text of a page is asked for, so that "not modified" is no answer.
+// Whole reports whether a page's text is required, so that "not modified" would be no use.
 func (d *Detector) Whole(key weburl.Key) bool {
 	if d == nil {
 		return false
@@ -122,7 +122,7 @@ func (d *Detector) Len() int {
 	return d.pages.Len()
 }
 
-// Status tells of the detection of copies.
+// Status is the state of copy detection.
 type Status struct {
 	Documents int    `json:"documents"` // that are compared with
 	Copies    int    `json:"copies"`    // known of them

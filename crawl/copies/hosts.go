@@ -13,7 +13,7 @@ import (
 const (
 	// maxHosts is of how many hosts frames are held; the others' are read when needed.
 	maxHosts = 1000
-	// maxTitles is how many titles of a host are looked at again when its frame changes.
+	// maxTitles is how many titles of a host are compared again when its frame changes.
 	maxTitles = 4096
 	// frameEach is after how many changes a frame is stored with a page.
 	frameEach = 8
@@ -27,11 +27,11 @@ type host struct {
 	frame   *near.Frame
 	changed bool // the frame, since its pages were looked at again
 	unsaved int  // changes of the frame that are not stored
-	// titles are those that several pages had, or may have had.
+	// titles are those that several pages have or may have had.
 	titles map[uint32]struct{}
 }
 
-// frameValue names the store's value that keeps the frame of a host.
+// frameValue is the key of the stored value with a host's frame.
 func frameValue(k weburl.HostKey) scheduler.ValueName { return scheduler.HostValue(k, "crawl.frame") }
 
 // host returns the knowledge of a host, or nil if it must be read first. The mutex is held.
@@ -141,9 +141,8 @@ func (d *Detector) Notes(k weburl.HostKey) (notes []scheduler.Note) {
 	return notes
 }
 
-// Tend looks again at pages of hosts of which more is known than when they came, and stores
-// what is known. The crawl calls it now and then, and when nothing is left to do. It gives
-// how many pages are fetched again.
+// Tend compares pages of hosts again after more became known of the host, and stores that knowledge. The crawl calls it
+// from time to time, and when it has nothing left to do. It returns the number of pages to refetch.
 func (d *Detector) Tend(ctx context.Context) (again int, err error) {
 	if d == nil {
 		return 0, nil
@@ -157,7 +156,7 @@ func (d *Detector) Tend(ctx context.Context) (again int, err error) {
 	return d.review(ctx, titles)
 }
 
-// tended gives what Tend has to do.
+// tended returns the work of Tend.
 func (d *Detector) tended() (titles []uint32, notes []scheduler.Note) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

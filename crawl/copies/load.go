@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	// loadPatience is how long Begin reads: in small stores it reads all in that time.
+	// loadPatience limits the time that Begin reads. It suffices for small stores.
 	loadPatience = 500 * time.Millisecond
-	// loadBatch is how many records are read before others have their turn.
+	// loadBatch is how many records are read before others get the lock.
 	loadBatch = 5000
 	// tendEvery is the time between two comparisons of the known frames with the copies found.
 	tendEvery = time.Minute
 )
 
-// Begin reads where documents stand for a short while. It is called before the
-// first page.
+// Begin reads the places of documents for a short time. It must be called before the first page.
 func (d *Detector) Begin(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -32,8 +31,7 @@ func (d *Detector) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Load reads what Begin has left. After an error it goes on where it was if it is called
-// again. The end of ctx is no error.
+// Load reads the rest after Begin. It may be called again after an error, and resumes. Cancelling ctx is not an error.
 func (d *Detector) Load(ctx context.Context) error {
 	if d == nil || d.isLoaded() {
 		return nil
@@ -56,8 +54,7 @@ func (d *Detector) Load(ctx context.Context) error {
 	}
 }
 
-// Run loads, and tends to copies until ctx ends. After an error it goes on where it was if it
-// is called again.
+// Run loads, and then tends to copies until ctx ends. It may be called again after an error, and resumes.
 func (d *Detector) Run(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -79,8 +76,8 @@ func (d *Detector) Run(ctx context.Context) error {
 	}
 }
 
-// loadBatch reads where documents stand from one batch of records, and fetches copies again
-// whose original went or changed unseen, as it does when the process is killed.
+// loadBatch reads the places of documents from one batch of records. It refetches copies whose original disappeared or
+// changed unseen, which happens when the process is killed.
 func (d *Detector) loadBatch(ctx context.Context) (done bool, err error) {
 	batch, next, done, err := scheduler.ReadBatch(ctx, d.store, d.next, loadBatch, loadBatch, isCompared)
 	if err != nil {
@@ -105,8 +102,8 @@ func (d *Detector) loadBatch(ctx context.Context) (done bool, err error) {
 // isCompared reports whether a record is of a document, or of a copy of one.
 func isCompared(r *scheduler.Record) bool { return r.Indexed && r.DuplicateOf == "" || IsCopy(r) }
 
-// load takes one record in. It is an orphan if it is a copy of no document. Of one in flight only
-// what it is a copy of is taken in, which settled takes out again.
+// load adds one record. It is an orphan if it is a copy without a document. For a record in flight it adds only the
+// reference to its original, which settled removes.
 func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) (orphan bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// match is what a page was found to be: if why is not NoReason a copy of the original.
+// match is the result of a search: if why is not NoReason, the page is a copy of the original.
 type match struct {
 	original weburl.Key
 	why      scheduler.Reason
@@ -16,7 +16,7 @@ type match struct {
 	like     []weburl.Key // all that is like it, itself first
 }
 
-// candidate is a page that may be like another, with the text by which it is held.
+// candidate is a page that may be similar, with the text by which it is held.
 type candidate struct {
 	key  weburl.Key
 	text uint32
@@ -25,13 +25,13 @@ type candidate struct {
 const (
 	// maxCandidates bounds how many pages one is compared with.
 	maxCandidates = 48
-	// maxLike is how many pages that are like one another are looked for.
+	// maxLike limits the search for pages that are similar to each other.
 	maxLike = 32
 )
 
-// match looks for the original of a page: the document that has all of it, or, of those
-// that are nearly the same, the one with the lowest key. Also what is like a page that is
-// like it counts: so it does not matter which of several came first. The mutex is held.
+// match finds the original of a page: the document with the same text or, among near-duplicates, the one with the
+// lowest key. Pages that are similar to a similar page count too, so the order of arrival does not matter. The mutex is
+// held.
 func (d *Detector) match(s *search, own weburl.Key, c *Content) (m match) {
 	like := []*Content{c}
 	keys := []weburl.Key{own}
@@ -85,9 +85,8 @@ func makesWay(r *scheduler.Record, page weburl.Key) bool {
 	return false
 }
 
-// candidate returns a candidate, and whether it is a document; nil if it is
-// none, or must be read first. One that is not what it is held for is forgotten. The mutex
-// is held.
+// candidate returns a candidate, and whether it is a document; nil if it is neither, or must be read first. It drops
+// outdated entries. The mutex is held.
 func (d *Detector) candidate(s *search, at candidate) (c *Content, isDocument bool) {
 	c, of := d.page(s, at.key)
 	if s.lacks != nil {
@@ -130,8 +129,8 @@ func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bo
 	return found
 }
 
-// isCommon says that so many pages with other texts have the title of a page that it says
-// nothing. The mutex is held.
+// isCommon reports whether so many pages with different texts share the page's title that the title means nothing. The
+// mutex is held.
 func (d *Detector) isCommon(c *Content) bool {
 	texts := d.pages.Titled(c.place.Title)
 	if texts != near.MaxTitled {
@@ -142,8 +141,8 @@ func (d *Detector) isCommon(c *Content) bool {
 	return !own
 }
 
-// page gives what is known of a page that is a document, or a copy of one: that is of. It is nil if it is neither, or
-// something must be read first. The mutex is held.
+// page returns what is known about a page that is a document, or a copy of the document of. It returns nil if the page
+// is neither, or must be read first. The mutex is held.
 func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
 	if c := d.inFlight[key]; c != nil && c.copyOf != (weburl.Key{}) {
 		if d.document(s, c.copyOf) == nil {
@@ -166,8 +165,7 @@ func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
 	return contentOf(r, original.source), of
 }
 
-// document gives what is known of a document; nil if it is none, or must be read first. The
-// mutex is held.
+// document returns what is known about a document; nil if it is not one, or must be read first. The mutex is held.
 func (d *Detector) document(s *search, key weburl.Key) *Content {
 	if c := d.inFlight[key]; c != nil {
 		if c.copyOf != (weburl.Key{}) {
@@ -185,7 +183,7 @@ func (d *Detector) document(s *search, key weburl.Key) *Content {
 	return documentOf(r)
 }
 
-// originalOf is the key of the document that a record's page is a copy of, zero if it is none.
+// originalOf returns the key of the document that a record's page is a copy of, or zero.
 func originalOf(r *scheduler.Record) (k weburl.Key) {
 	if !IsCopy(r) {
 		return k

@@ -19,12 +19,12 @@ import (
 // share it; mu guards the counts, and links that nothing cuts off do not take it.
 
 const (
-	// PatternsValue names the store's value that keeps the patterns.
+	// PatternsValue is the key of the stored value with the patterns.
 	PatternsValue = "crawl.patterns"
 	// PatternsWhat names it in messages.
 	PatternsWhat = "the patterns of copies"
-	// patternLearnt is how many copies make a pattern known, if most of its URLs were
-	// copies, and patternBudget how many are fetched before new links are cut off.
+	// A pattern is established after patternLearnt copies, if most of its URLs were copies. Up to patternBudget copies are
+	// fetched before new links are cut off.
 	patternLearnt = 20
 	patternBudget = 100
 	// patternShare is the least share of copies, in percent.
@@ -32,17 +32,17 @@ const (
 	// patternsKept and patternsStored bound how many are counted and stored.
 	patternsKept   = 20_000
 	patternsStored = 1000
-	// MaxParameters is how many parameters of a URL are looked at.
+	// MaxParameters is how many parameters of a URL are considered.
 	MaxParameters = 16
 )
 
-// Pattern was learnt from URLs of a site: those with a parameter, or those with a
-// path of this form, in which # stands for digits.
+// Pattern is learnt from URLs of a site: those with a parameter, or those with a path of this form, in which # is a run
+// of digits.
 type Pattern struct {
 	Origin    string `json:"origin"`
 	Parameter string `json:"parameter,omitempty"`
 	Path      string `json:"path,omitempty"`
-	Documents int    `json:"documents"` // that had such a URL when they were first fetched
+	Documents int    `json:"documents"` // documents with such a URL when they were first fetched
 	Copies    int    `json:"copies"`    // likewise
 }
 
@@ -167,7 +167,7 @@ func (p *Patterns) Saw(u, of weburl.URL) (news []Pattern) {
 // Cuts reports whether there are patterns that cut links off.
 func (p *Patterns) Cuts() bool { return p != nil && p.cutting.Load() > 0 }
 
-// Match returns the pattern that cuts a new link off, nil if none does.
+// Match returns the pattern that cuts a new link off, or nil.
 func (p *Patterns) Match(u weburl.URL) *Pattern {
 	if !p.Cuts() {
 		return nil
@@ -187,8 +187,7 @@ func (p *Patterns) Match(u weburl.URL) *Pattern {
 	return nil
 }
 
-// Learnt returns the patterns that are known, those with most copies first; with all, also
-// those that are still counted.
+// Learnt returns the known patterns, those with most copies first; with all, also those that are not established yet.
 func (p *Patterns) Learnt(all bool) []Pattern {
 	if p == nil {
 		return nil
@@ -255,10 +254,10 @@ func StoredPatterns(ctx context.Context, store scheduler.ValueReader) ([]Pattern
 	return out, err
 }
 
-// PatternsStatus tells of the patterns of URLs that lead to copies.
+// PatternsStatus describes the patterns of URLs that lead to copies.
 type PatternsStatus struct {
 	Learnt []Pattern `json:"learnt,omitempty"`
-	// Cut is how many links were cut off since the process started.
+	// Cut is the number of links cut off since the process started.
 	Cut int64 `json:"cut"`
 }
 

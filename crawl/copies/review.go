@@ -9,9 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// review looks again at the pages with some titles, after one of them came or changed, or
-// more became known of their host, and fetches those again that are not what they now would
-// be found to be. So it does not matter in which order pages come.
+// review compares the pages with some titles again, after one of them changed or more became known of their host. It
+// refetches those whose result would now differ, so the order of arrival does not matter.
 func (d *Detector) review(ctx context.Context, titles []uint32) (again int, err error) {
 	if len(titles) == 0 {
 		return 0, nil
@@ -31,8 +30,7 @@ func (d *Detector) review(ctx context.Context, titles []uint32) (again int, err 
 	return again, nil
 }
 
-// contradicted gives the stored pages with some titles that would be found to be something
-// else now. They are to be fetched whole.
+// contradicted returns the stored pages with some titles whose result would differ now. They must be fetched in full.
 func (d *Detector) contradicted(ctx context.Context, titles []uint32) (again []*scheduler.Record, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,9 +56,8 @@ func (d *Detector) contradicted(ctx context.Context, titles []uint32) (again []*
 	return again, nil
 }
 
-// contradicts says that a stored page is not what it would be found to be now. Of two
-// documents that are copies of each other it is the one with the higher key. The mutex is
-// held.
+// contradicts reports whether a stored page's result would differ now. If two documents are copies of each other, that
+// is the one with the higher key. The mutex is held.
 func (d *Detector) contradicts(s *search, key weburl.Key) bool {
 	if d.inFlight[key] != nil {
 		return false // it is told when it is stored

@@ -9,15 +9,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// search is one look for an original. The records and frames that it needs are read without
-// the mutex: records that change meanwhile are read again. What is found is worth something
-// only if lacks is nil after it.
+// search is one search for an original. It reads records and frames without the mutex; records that change meanwhile
+// are read again. The result is valid only if lacks is nil afterwards.
 type search struct {
 	records map[weburl.Key]*scheduler.Record // nil: not known
-	frames  []hostFrame                      // of the few hosts that are asked for
+	frames  []hostFrame                      // frames of the few hosts involved
 	reads   weburl.Key                       // is being read, or was
 	stale   bool                             // it changed meanwhile
-	// lacks lists the pages that were asked for and are not loaded.
+	// lacks lists the requested pages that are not loaded.
 	lacks func(context.Context) error
 }
 
@@ -26,7 +25,7 @@ type hostFrame struct {
 	frame *near.Frame
 }
 
-// begin makes a search that hears of changes until end. The mutex is held.
+// begin starts a search that is notified of changes until end. The mutex is held.
 func (d *Detector) begin() *search {
 	s := &search{} // most read nothing
 	d.searches[s] = struct{}{}
@@ -35,7 +34,7 @@ func (d *Detector) begin() *search {
 
 func (d *Detector) end(s *search) { delete(d.searches, s) }
 
-// changed tells searches that a record is another. The mutex is held.
+// changed notifies searches that a record has changed. The mutex is held.
 func (d *Detector) changed(key weburl.Key) {
 	for s := range d.searches {
 		delete(s.records, key)
@@ -43,8 +42,8 @@ func (d *Detector) changed(key weburl.Key) {
 	}
 }
 
-// ask calls fn until it has all that it asks the search for. The mutex, which is held, is
-// let go while something is read: then what fn knew may be outdated.
+// ask calls fn until everything that it requests is loaded. It releases the mutex, which must be held, while it reads:
+// what fn knew may be outdated then.
 func (d *Detector) ask(ctx context.Context, s *search, fn func()) error {
 	for {
 		s.lacks = nil
@@ -57,7 +56,7 @@ func (d *Detector) ask(ctx context.Context, s *search, fn func()) error {
 	}
 }
 
-// record gives a stored URL, nil if it is not known or must be read first. The mutex is held.
+// record returns a stored URL, or nil if it is unknown or must be read first. The mutex is held.
 func (d *Detector) record(s *search, key weburl.Key) *scheduler.Record {
 	r, read := s.records[key]
 	if !read {
@@ -78,7 +77,7 @@ func (d *Detector) record(s *search, key weburl.Key) *scheduler.Record {
 	return r
 }
 
-// frame gives that of a host; nil also if it must be read first. The mutex is held.
+// frame returns a host's frame, or nil if there is none or it must be read first. The mutex is held.
 func (d *Detector) frame(s *search, k weburl.HostKey) *near.Frame {
 	h := d.host(k)
 	i := slices.IndexFunc(s.frames, func(f hostFrame) bool { return f.host == k })
@@ -124,7 +123,7 @@ func (d *Detector) Original(ctx context.Context, l *scheduler.Lease, c *Content)
 	return s.records[m.original], m.why, m.overlap, nil
 }
 
-// enter makes a page known as it was found to be. The mutex is held.
+// enter adds a page with the result of its search. The mutex is held.
 func (d *Detector) enter(l *scheduler.Lease, c *Content, m match) {
 	before := contentOf(&l.Record, "")
 	d.pages.Remove(before.place.Body, l.Key)

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Abandon ends what Original began if the page was not stored.
+// Abandon undoes Original if the page was not stored.
 func (d *Detector) Abandon(key weburl.Key) {
 	if d == nil {
 		return
@@ -18,8 +18,8 @@ func (d *Detector) Abandon(key weburl.Key) {
 	delete(d.inFlight, key)
 }
 
-// Settle is called when the outcome of a page is stored. It returns what fetches copies again
-// whose original went or changed, which takes the store; nil if there are none.
+// Settle is called when the outcome of a page is stored. It returns a function that refetches copies whose original
+// disappeared or changed, for which it needs the store; nil if there are none.
 func (d *Detector) Settle(l *scheduler.Lease, r *scheduler.Result) func(context.Context) error {
 	if d == nil {
 		return nil
@@ -58,8 +58,8 @@ func (d *Detector) replaced(ctx context.Context, l *scheduler.Lease, r *schedule
 	return d.Free(ctx, []weburl.Key{l.Key})
 }
 
-// settled ends the flight of a document. Again says that its original went or changed
-// meanwhile, review which titles are looked at again.
+// settled ends the flight of a document. again reports that its original disappeared or changed meanwhile; review lists
+// the titles to compare again.
 func (d *Detector) settled(l *scheduler.Lease) (again bool, review []uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,7 +122,7 @@ func (d *Detector) keepCopy(of, key weburl.Key) {
 	d.copies.Add(keyPlace(of), key)
 }
 
-// take returns the copies of a document, and forgets them. Those in flight are told.
+// take returns the copies of a document, and forgets them. It notifies those in flight.
 func (d *Detector) take(original weburl.Key) []weburl.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()

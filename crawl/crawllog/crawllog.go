@@ -35,7 +35,7 @@ type Log struct {
 
 	mu      sync.Mutex
 	waiting []byte // whole lines
-	lost    int    // lines that found no room, and were not told of yet
+	lost    int    // lines that found no room, not reported yet
 
 	writing sync.Mutex // held while file is used; taken before mu
 	path    string
@@ -51,7 +51,7 @@ type File interface {
 	Close() error
 }
 
-// New makes a Log without a file: Reopen gives it one.
+// New returns a Log without a file; Reopen opens one.
 func New(log *slog.Logger) *Log {
 	return &Log{log: log, some: make(chan struct{}, 1), full: make(chan struct{}, 1)}
 }
@@ -70,9 +70,8 @@ func openCrawlLogFile(path string) (File, error) {
 	return f, nil
 }
 
-// Reopen closes the file after the lines so far are in it, and goes on in that of path,
-// "" for none. The same path is opened anew: its file may have been renamed. On an
-// error the old one stays.
+// Reopen writes the remaining lines, closes the file, and opens that of path, or none for "". The same path is opened
+// again, since its file may have been renamed. On an error the old file stays open.
 func (l *Log) Reopen(path string) error {
 	file, err := l.Open(path)
 	if err == nil {
@@ -89,8 +88,7 @@ func (l *Log) Open(path string) (File, error) {
 	return openCrawlLogFile(path)
 }
 
-// SwitchTo closes the file after the lines so far are in it, and goes on in another, which
-// open gave for path.
+// SwitchTo writes the remaining lines, closes the file, and continues in another, which open returned for path.
 func (l *Log) SwitchTo(path string, file File) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -132,7 +130,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Run writes lines until ctx ends; what came after its last write is left to close. It sleeps while no line waits.
+// Run writes lines until ctx ends; close writes the rest. It sleeps while no line is pending.
 func (l *Log) Run(ctx context.Context) error {
 	for left := false; ; {
 		if !left {
@@ -160,7 +158,7 @@ func (l *Log) Close() error {
 	return l.Reopen("")
 }
 
-// write hands the file what waits. writing is held.
+// write writes the pending lines. writing is held.
 func (l *Log) write() {
 	for l.take() {
 		if l.file == nil {
@@ -188,7 +186,7 @@ func (l *Log) take() bool {
 	return len(l.rest) > 0
 }
 
-// fails tells that the file takes nothing, once.
+// fails reports, once, that the file cannot be written.
 func (l *Log) fails(err error) {
 	if !l.failed {
 		l.log.Error("the crawl log cannot be written: the crawl goes on, lines wait in memory while there is room, then they are lost",
@@ -198,7 +196,7 @@ func (l *Log) fails(err error) {
 	l.Failures.Add(1)
 }
 
-// works tells that the file takes lines again, or that some were lost.
+// works reports that the file can be written again, or that lines were lost.
 func (l *Log) works() {
 	l.mu.Lock()
 	lost := l.lost
@@ -210,7 +208,7 @@ func (l *Log) works() {
 	l.failed = false
 }
 
-// written takes n bytes off rest and keeps the begin of a line that was cut.
+// written removes n bytes from rest and keeps the beginning of a partly written line.
 func (l *Log) written(n int) {
 	done := l.rest[:n]
 	for i := n - 1; i >= 0; i-- {

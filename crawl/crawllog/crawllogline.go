@@ -12,8 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// What became of a URL, as the crawl log words it (doc_status); a contract, documented
-// in docs/operations.md.
+// The result of a visit in the crawl log (doc_status); a contract, documented in docs/operations.md.
 const (
 	docAdded     = "added"
 	docUpdated   = "updated"
@@ -27,7 +26,7 @@ const (
 	docPermanent = "permanent"
 )
 
-// DocStatus is the first of these words that fits.
+// DocStatus returns the first of these words that applies.
 func DocStatus(b scheduler.Became) string {
 	switch {
 	case b.Added:
@@ -97,8 +96,8 @@ func Line(at time.Time, status string, code int, url, referrer string, messages 
 	return append(b, '\n')
 }
 
-// appendLogField appends at most about limit bytes of s, "-" if there are none. What is
-// no character to print, backslashes and brackets are written as \xNN or \u{N}.
+// appendLogField appends at most about limit bytes of s, or "-" if it is empty. Unprintable characters, backslashes and
+// brackets are written as \xNN or \u{N}.
 func appendLogField(b []byte, s string, limit int) []byte {
 	if s == "" {
 		return append(b, '-')

@@ -16,17 +16,18 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // A value of the store, in the form of the JSON of Event, is one event. Its name ends with
 // the event's number modulo Kept.
 
-// Kept is how many events are remembered.
+// Kept is the number of stored events.
 const Kept = 1000
 
-// The kinds of events of the service itself. Those of operators have the word of the change
-// in the log, such as pause.
+// The kinds of the service's own events. Those of operators are named like the change in the log, such as pause.
 const (
 	Start       = "start"
 	Stop        = "stop"
@@ -39,10 +40,10 @@ const (
 	Gone        = "host gone" // it gave no good response for so long that its documents were deleted
 	IndexerDown = "indexer down"
 	IndexerUp   = "indexer up"
-	Round       = "round" // of discovery, once it has ended
+	Round       = "round" // of discovery, a schedule or a run that ended by itself: nothing waits any more
 )
 
-// Event is one of them. The names of the JSON are a contract.
+// Event is one event. The JSON names are a contract.
 type Event struct {
 	Number uint64    `json:"number"` // rising
 	At     time.Time `json:"at"`
@@ -51,16 +52,42 @@ type Event struct {
 	Text   string    `json:"text,omitempty"`
 	Host   string    `json:"host,omitempty"`
 	Edit   uint64    `json:"edit,omitempty"` // of the rules
-	// Version is the program's, of a start.
+	// Version is the program's, of a start. Rules are those by which all stored URLs were judged then, of a start and
+	// of an edit.
 	Version string `json:"version,omitempty"`
+	Rules   string `json:"rules,omitempty"`
+	// Made is what a round did, nil for other events.
+	Made *Made `json:"made,omitempty"`
 }
 
-// Reader is what events are read from.
+// Made is what a round did. The counts are those of all that happened in its time.
+type Made struct {
+	Of      string `json:"of"` // discovery, a schedule, run --once
+	Added   uint64 `json:"added"`
+	Changed uint64 `json:"changed"`
+	Gone    uint64 `json:"gone"`
+	Failed  uint64 `json:"failed"` // visits
+	TookS   int64  `json:"took_s"`
+}
+
+// String describes it, as in "discovery: 1,203 added, 14 changed, 9 gone, 3 failed, 8m0s".
+func (m *Made) String() string {
+	words := m.Of + ": "
+	for _, part := range []struct {
+		n    uint64
+		word string
+	}{{m.Added, "added"}, {m.Changed, "changed"}, {m.Gone, "gone"}, {m.Failed, "failed"}} {
+		words += humanize.Comma(int64(part.n)) + " " + part.word + ", " //nolint:gosec // no count is so large
+	}
+	return words + (time.Duration(m.TookS) * time.Second).String()
+}
+
+// Reader reads events.
 type Reader interface {
 	Value(ctx context.Context, name scheduler.ValueName) ([]byte, error)
 }
 
-// Store is what they are kept in.
+// Store stores events.
 type Store interface {
 	Reader
 	SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error
@@ -80,7 +107,7 @@ func nameOf(number uint64) scheduler.ValueName {
 	return scheduler.CrawlValue(fmt.Sprintf("event.%03d", number%Kept))
 }
 
-// Add stores an event, whose number it gives. The oldest is forgotten for it.
+// Add stores an event, and sets its number. It removes the oldest one.
 func (l *Log) Add(ctx context.Context, e Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +133,7 @@ func (l *Log) Add(ctx context.Context, e Event) error {
 	return nil
 }
 
-// textMax is how many bytes of a text are kept: it may have come from a stranger.
+// textMax limits a text in bytes: it may come from a stranger.
 const textMax = 500
 
 func short(s string) string {
@@ -120,7 +147,7 @@ func short(s string) string {
 	}
 }
 
-// List gives the events of a store, the latest first.
+// List returns the events of a store, the latest first.
 func List(ctx context.Context, s Reader) ([]Event, error) {
 	var all []Event
 	for n := range uint64(Kept) {

@@ -20,13 +20,13 @@ type Fields struct {
 // FieldsStatus counts since the process started.
 type FieldsStatus struct {
 	Fields []FieldStatus `json:"fields"` // by name
-	// Main counts the pages whose main content was looked for; nil while there was none.
+	// Main counts the pages whose main content was searched for; nil if there was none.
 	Main *MainStatus `json:"main_content,omitempty"`
 	// Failed counts pages that could not be searched, by the reason.
 	Failed map[string]int64 `json:"failed,omitempty"`
 }
 
-// MainStatus counts the pages whose main content was looked for.
+// MainStatus counts the pages whose main content was searched for.
 type MainStatus struct {
 	Pages int64 `json:"pages"`
 	Empty int64 `json:"empty"` // of these, without any: they have their whole text
@@ -44,7 +44,7 @@ func (f *Fields) AddMain(found bool) {
 type FieldStatus struct {
 	Name  string `json:"name"`
 	Pages int64  `json:"pages"` // that were searched
-	Empty int64  `json:"empty"` // of these, without it
+	Empty int64  `json:"empty"` // those without main content
 	Cut   int64  `json:"cut"`   // of these, with less of their content than they have
 }
 

@@ -14,7 +14,7 @@ import (
 // other.
 const maxMeteredHosts = 50_000
 
-// byHost remembers something of each host since the process started. The zero value knows none.
+// byHost holds a value for each host since the process started. The zero value is empty.
 type byHost[T any] struct {
 	mu    sync.Mutex
 	hosts map[weburl.HostKey]T
@@ -42,8 +42,7 @@ func (b *byHost[T]) of(host weburl.HostKey) (h T, known bool) {
 	return h, known
 }
 
-// HostTimes are how long answers of hosts took since the process started. The zero value
-// knows none.
+// HostTimes are the response times of hosts since the process started. The zero value is empty.
 type HostTimes struct{ byHost[hostTime] }
 
 type hostTime struct {
@@ -59,7 +58,7 @@ func (t *HostTimes) Add(host weburl.HostKey, d time.Duration) {
 	t.put(host, hostTime{h.sum + d, h.n + 1})
 }
 
-// Mean is how long a request of a host took on average; 0 if none is remembered.
+// Mean returns the mean duration of a host's requests, or 0 if unknown.
 func (t *HostTimes) Mean(host weburl.HostKey) time.Duration {
 	if h, _ := t.of(host); h.n > 0 {
 		return h.sum / time.Duration(h.n)
@@ -76,10 +75,10 @@ type HostPagesStatus struct {
 	Rendered     int64 `json:"rendered"`      // pages that a browser made
 	RenderFailed int64 `json:"render_failed"` // pages that could not be rendered
 	Searched     int64 `json:"searched"`      // pages in which fields were looked for
-	NoField      int64 `json:"no_field"`      // of these, without one of them
+	NoField      int64 `json:"no_field"`      // those that lack a field
 	Main         int64 `json:"main_content"`  // pages whose main content was looked for
 	NoMain       int64 `json:"no_main"`       // of these, without any
-	// LogIns are the names of those that its pages were asked for with, in the order of their first use.
+	// LogIns are the names of the log-ins of its requests, in order of first use.
 	LogIns []string `json:"log_ins,omitempty"`
 }
 
@@ -119,7 +118,7 @@ func (p *HostPages) add(host weburl.HostKey, d HostPagesStatus) {
 	p.put(host, h)
 }
 
-// AddLogIn notes the log-in that a page is asked for with.
+// AddLogIn records the log-in that a page is requested with.
 func (p *HostPages) AddLogIn(host weburl.HostKey, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package meter counts what the workers of a crawl do, and what they spend their time with,
-// for the status and for metrics. Its one goroutine is Run, which the crawl starts; every part
-// has a lock of its own, or is atomic, and may be used by all workers at once.
+// Package meter counts the work of a crawl's workers and measures their time, for status and metrics. Its only
+// goroutine is Run, which the crawl starts. Every part is atomic or has its own lock; all workers may use it
+// concurrently.
 package meter
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Meter counts what the workers of one crawl do, since the process started. The zero value
-// is ready. All workers share it: each part that is not an atomic counter has a mutex.
+// Meter counts the work of one crawl's workers since the process started. The zero value is ready for use. All workers
+// share it: each part that is not an atomic counter has a mutex.
 type Meter struct {
 	Requests, Pages, Bytes atomic.Int64
 	Unavailable            atomic.Int64 // pages whose unavailable_after was over
@@ -28,14 +28,14 @@ type Meter struct {
 	Rendered               Rendered
 	HostTimes              HostTimes
 	HostPages              HostPages
-	LastRound              atomic.Pointer[Round] // nil: none has ended yet
+	LastRound              atomic.Pointer[Round] // nil: before the first
 	pace                   pace
 }
 
-// Round is a round of discovery that has ended.
+// Round is a round of discovery; Ended is zero while it runs.
 type Round struct{ Began, Ended time.Time }
 
-// Answered counts an answer.
+// Answered counts a response.
 func (m *Meter) Answered(r *fetcher.Response) {
 	m.Requests.Add(1)
 	m.Bytes.Add(int64(len(r.Body)))
@@ -68,7 +68,7 @@ func (t *takenCounts) Counts() map[string]uint64 {
 	return out
 }
 
-// Outcomes counts what visits came to, by class and reason.
+// Outcomes counts the outcomes of visits, by class and reason.
 type Outcomes [scheduler.Permanent + 1][1 << 8]atomic.Uint64
 
 // Count adds an outcome.
@@ -88,6 +88,6 @@ func (o *Outcomes) Each(fn func(class scheduler.Class, reason scheduler.Reason, 
 // Totals count since the process started.
 type Totals struct {
 	Requests int64 `json:"requests"` // pages and robots.txt
-	Pages    int64 `json:"pages"`    // answers 200 and 304
+	Pages    int64 `json:"pages"`    // responses 200 and 304
 	Bytes    int64 `json:"bytes"`    // of bodies, decoded
 }

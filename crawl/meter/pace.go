@@ -16,7 +16,7 @@ type Rates struct {
 	BytesPerS    float64 `json:"bytes_per_s"`
 }
 
-// pace keeps the totals of the last minute, one mark every few seconds; mu guards them.
+// pace holds the totals of the last minute, one mark every few seconds; mu guards them.
 type pace struct {
 	mu    sync.Mutex
 	marks []paceMark

@@ -14,7 +14,7 @@ type Rendered struct {
 	pages, failed, timedOut, noBrowser, nanoseconds atomic.Int64
 }
 
-// RenderedStatus tells of pages that a browser made.
+// RenderedStatus describes the pages made by a browser.
 type RenderedStatus struct {
 	Pages    int64 `json:"pages"`
 	Failed   int64 `json:"failed"`
@@ -24,7 +24,7 @@ type RenderedStatus struct {
 	Seconds   float64 `json:"seconds"` // that all of them took together
 }
 
-// Add counts a page that took so long; err, which is that of render.Renderer, says that nothing came of it.
+// Add counts a page and its time; err is the error of render.Renderer.
 func (r *Rendered) Add(took time.Duration, err error) {
 	known, _ := errors.AsType[*render.Error](err)
 	switch {
@@ -41,7 +41,7 @@ func (r *Rendered) Add(took time.Duration, err error) {
 	r.nanoseconds.Add(int64(took))
 }
 
-// Status is nil while there was none.
+// Status returns nil if there was none.
 func (r *Rendered) Status() *RenderedStatus {
 	s := &RenderedStatus{
 		Pages: r.pages.Load(), Failed: r.failed.Load(), TimedOut: r.timedOut.Load(), NoBrowser: r.noBrowser.Load(),

@@ -9,7 +9,7 @@ import (
 
 // All workers count the shells that they have read; mu guards the counts.
 
-// maxShellHosts are told apart; shownShellHosts are shown, those with the most first.
+// maxShellHosts limits the hosts counted separately, shownShellHosts those shown, which have the most pages.
 const (
 	maxShellHosts   = 10_000
 	shownShellHosts = 10
@@ -23,11 +23,11 @@ type Shells struct {
 	hosts map[string]int64
 }
 
-// ShellsStatus tells of pages that only scripts fill.
+// ShellsStatus describes the pages that only scripts fill.
 type ShellsStatus struct {
 	Pages  int64       `json:"pages"`
 	Hosts  int         `json:"hosts"`
-	ByHost []HostCount `json:"by_host"` // the ten that have most
+	ByHost []HostCount `json:"by_host"` // the ten with the most pages
 }
 
 // HostCount counts pages of a host.
@@ -52,7 +52,7 @@ func (s *Shells) Add(host string) (first bool) {
 	return !known
 }
 
-// Status is nil while there was none.
+// Status returns nil if there was none.
 func (s *Shells) Status() *ShellsStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()

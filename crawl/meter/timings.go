@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
-// fetchClass is what came of a request, for metrics.
+// fetchClass is the class of a request's outcome, for metrics.
 type fetchClass uint8
 
 const (
@@ -24,7 +24,7 @@ const (
 	fetchClasses
 )
 
-// String is the word in metrics; a contract.
+// String returns the word used in metrics; a contract.
 func (f fetchClass) String() string {
 	return [fetchClasses]string{"ok", "unchanged", "redirect", "client_error", "server_error", "no_answer"}[f]
 }
@@ -45,7 +45,7 @@ func fetchClassOf(r *fetcher.Response) fetchClass {
 	return fetchedOK
 }
 
-// timings count what workers spend on single pages. The zero value is ready.
+// timings measures the workers' time for single pages. The zero value is ready for use.
 type timings struct {
 	fetch [fetchClasses]histogram.Histogram
 	page  histogram.Histogram
@@ -64,19 +64,19 @@ func (s *Slot) Begin() {
 	s.work = 0
 }
 
-// End is called when it is done with the lease; fetched says that it asked for the page.
+// End is called when the worker is done with the lease; fetched reports whether it requested the page.
 func (s *Slot) End(t *timings, fetched bool) {
 	if s.Now(WaitsForOutbox); fetched {
 		t.page.Observe(s.work)
 	}
 }
 
-// Timings are how long things took since the process started.
+// Timings are the durations measured since the process started.
 type Timings struct {
-	// Fetch are requests for pages, robots.txt and sitemaps, by what came of them: ok,
-	// unchanged, redirect, client_error, server_error, no_answer.
+	// Fetch measures requests for pages, robots.txt and sitemaps, by outcome: ok, unchanged, redirect, client_error,
+	// server_error, no_answer.
 	Fetch map[string]histogram.Snapshot
-	// Page is what a fetched page takes beside fetching and storing: judging, reading.
+	// Page is the time for a fetched page apart from fetching and storing: judging and reading.
 	Page histogram.Snapshot
 	// Queue are samples of how long a host that could be visited waited for a worker,
 	// by source.
@@ -85,7 +85,7 @@ type Timings struct {
 	Documents map[string]histogram.Snapshot
 }
 
-// Timings returns how long things took; waits are how long hosts waited, by source.
+// Timings returns the durations; waits are the waiting times of hosts, by source.
 func (m *Meter) Timings(waits [scheduler.Sources]histogram.Snapshot) Timings {
 	out := Timings{
 		Fetch: map[string]histogram.Snapshot{}, Queue: map[string]histogram.Snapshot{},

@@ -9,7 +9,7 @@ import (
 // taken only when a worker begins or ends, and for a snapshot: workers do not wait for each
 // other.
 
-// Activity is what a worker is at, or waits for.
+// Activity is what a worker does or waits for.
 type Activity uint8
 
 // What a worker may be at.
@@ -28,13 +28,11 @@ func (a Activity) String() string {
 	return [ActivityCount]string{"url", "rate", "outbox", "store", "fetch", "work"}[a]
 }
 
-// SlowStore is how long an outcome may take to be stored before the store is
-// called slow.
+// SlowStore is how long storing an outcome may take before the store counts as slow.
 const SlowStore = time.Second
 
-// ActivityLog keeps what workers spend their time with. Its mutex is taken when a worker
-// begins or ends, and for a snapshot; each slot has one of its own, so that workers do not
-// wait for each other.
+// ActivityLog measures the workers' time by activity. Its mutex is taken when a worker begins or ends, and for a
+// snapshot. Each slot has its own mutex, so workers do not wait for each other.
 type ActivityLog struct {
 	mu    sync.Mutex
 	spent [ActivityCount]time.Duration // by workers that have ended
@@ -52,7 +50,7 @@ type Slot struct {
 	spent [ActivityCount]time.Duration // without the present activity
 }
 
-// Begin makes the slot of a worker, which waits for a URL first. It ends with Close.
+// Begin returns the slot of a worker, which first waits for a URL. Close ends it.
 func (l *ActivityLog) Begin() *Slot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,8 +62,7 @@ func (l *ActivityLog) Begin() *Slot {
 	return s
 }
 
-// Now says what the worker is at from now on, and returns the time that it was at
-// something else.
+// Now sets the worker's activity, and returns the time spent on the previous one.
 func (s *Slot) Now(a Activity) time.Duration {
 	at := time.Now()
 	s.mu.Lock()
@@ -90,7 +87,7 @@ func (s *Slot) Close() {
 	}
 }
 
-// ActivitySnapshot is what the workers do at a moment.
+// ActivitySnapshot is the workers' activities at one moment.
 type ActivitySnapshot struct {
 	Workers int
 	At      [ActivityCount]int           // how many
@@ -98,7 +95,7 @@ type ActivitySnapshot struct {
 	Spent   [ActivityCount]time.Duration // in all, since the start
 }
 
-// Snapshot returns what the workers do now.
+// Snapshot returns the workers' current activities.
 func (l *ActivityLog) Snapshot() ActivitySnapshot {
 	at := time.Now()
 	l.mu.Lock()

@@ -7,15 +7,14 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 )
 
-// GateTargets is the gate of a Cause that is a push source which no target takes. Its file and line are those of the
-// rule that gives the source.
+// GateTargets is the gate of a Cause that is a push source without a target. File and line are those of the rule that
+// sets the source.
 const GateTargets crawlspace.Gate = "targets"
 
 // GateLists is the gate of a Cause that is an <XMLDocuments> which is not in the configuration any more.
 const GateLists crawlspace.Gate = "lists"
 
-// Cause is what has the last word on why a URL is outside: a gate, a rule, or that no rule
-// accepts it.
+// Cause is the final reason why a URL is outside: a gate, a rule, or the absence of a rule that accepts it.
 func (p *Policy) Cause(v *Verdict) crawlspace.Reason {
 	if g := v.Gate; renamed(v) {
 		return crawlspace.Reason{Gate: g.Gate, File: g.File, Line: g.Line} // without each URL's other name
@@ -26,7 +25,7 @@ func (p *Policy) Cause(v *Verdict) crawlspace.Reason {
 	return p.ruleCause(i)
 }
 
-// CauseOf is the rule with the last word on one of some dimensions of a URL that is inside.
+// CauseOf returns the last rule for one of some dimensions of a URL that is inside.
 func (p *Policy) CauseOf(v *Verdict, of ...actionrules.Dimension) crawlspace.Reason {
 	last := -1
 	x := p.Engine.ExplainMatches(v.URL)
@@ -36,7 +35,7 @@ func (p *Policy) CauseOf(v *Verdict, of ...actionrules.Dimension) crawlspace.Rea
 	return p.ruleCause(last)
 }
 
-// NoIndexCause is what keeps a URL that is inside out of the index.
+// NoIndexCause is the reason why a URL that is inside is not indexed.
 func (p *Policy) NoIndexCause(v *Verdict) crawlspace.Reason {
 	if reason, killed := p.Space.Killed(v.URL); killed && v.Decision.Index {
 		return reason

@@ -10,8 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Explainer says by which gates and rules a URL is decided about. It may be used
-// by any number of goroutines at once.
+// Explainer explains the decision of gates and rules about a URL. It is safe for concurrent use.
 type Explainer struct {
 	// Brief leaves out the rules that do not match.
 	Brief bool
@@ -24,17 +23,17 @@ type Explainer struct {
 // Explained is all that decides about one URL as a newly discovered link.
 type Explained struct {
 	URL weburl.URL // after the query filter: the one that is crawled
-	// Gates are the answers of all gates that are on, in order.
+	// Gates are the answers of all active gates, in order.
 	Gates []crawlspace.GateAnswer
-	// Refused is the gate that excludes the URL, nil if none does.
+	// Refused is the gate that excludes the URL, or nil.
 	Refused *crawlspace.Reason
 	// Status is 760 or 761 where the URL is excluded, else 0.
 	Status int
-	// Rules explain the action rules, which are asked about every URL here.
+	// Rules explains the action rules, which are applied to every URL here.
 	Rules actionrules.Explanation
-	// Killed is the kill list's entry that keeps the page out of the index, nil if none does.
+	// Killed is the entry of the kill list that keeps the page out of the index, or nil.
 	Killed *crawlspace.Reason
-	// Fetch are the settings by which it is asked for; the zero value for those of all.
+	// Fetch holds the settings of its requests; zero for the default ones.
 	Fetch Fetch
 	Fifo  scheduler.Source // where the URL is crawled
 }
@@ -51,23 +50,23 @@ func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error
 	return &Explainer{policy: p, traps: traps, learnt: learnt}, traps.RestoreState(counts.Patterns)
 }
 
-// Found is how a URL was found: the link that admitted it, if it is a page that is stored. The zero
-// value is a new link on a start page.
+// Found is how a URL was found: the link that admitted it, for a stored page. The zero value is a new link on a start
+// page.
 type Found struct {
-	// Known says that the URL is stored: gates for new links alone let it pass.
+	// Known means that the URL is stored: gates for new links let it pass.
 	Known        bool
 	Depth        int
 	HostSpelling string
 	Fragment     string
-	// HostURLs is how many URLs of its host are known.
+	// HostURLs is the number of known URLs of its host.
 	HostURLs int
 }
 
 // LimitsHosts reports whether Found.HostURLs counts.
 func (e *Explainer) LimitsHosts() bool { return e.policy.LimitsHosts() }
 
-// Explain decides about u, written as raw, as about the link that it was found by, except for what raw says
-// itself.
+// Explain explains the decision about u, written as raw. It uses the link by which u was found, except for what raw
+// itself specifies.
 func (e *Explainer) Explain(raw string, u weburl.URL, by Found) Explained {
 	link := crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u), Depth: by.Depth}
 	if link.Host == "" {
@@ -116,7 +115,7 @@ func (e *Explainer) explainPatterns(x *Explained, known bool) {
 	x.answered(a, e.policy.IsRoot(x.URL))
 }
 
-// Trap says what trap refuses a new link that gates and rules let in, "" if none does.
+// Trap returns the trap that refuses a new link inside, or "".
 func (e *Explainer) Trap(u weburl.URL, by Found) string {
 	x := Explained{URL: u}
 	e.explainTraps(&x, by)
@@ -135,8 +134,8 @@ func (x *Explained) answered(a crawlspace.GateAnswer, root bool) {
 	}
 }
 
-// explainAddress adds what the address rules say where the host is an address: then it is known
-// before the page is fetched.
+// explainAddress adds the result of the address rules if the host is an IP address, and so known before the page is
+// fetched.
 func (e *Explainer) explainAddress(x *Explained) {
 	addr, err := netip.ParseAddr(x.URL.Host())
 	if err != nil {
@@ -152,7 +151,7 @@ func (e *Explainer) explainAddress(x *Explained) {
 // gatePattern is the gate's name of patterns that lead to copies.
 const gatePattern crawlspace.Gate = "pattern"
 
-// explainTraps adds the traps' answers, unless the URL is a root, which they are not asked of.
+// explainTraps adds the traps' answers. Traps do not apply to roots.
 func (e *Explainer) explainTraps(x *Explained, by Found) {
 	if e.traps == nil || e.policy.IsRoot(x.URL) {
 		return

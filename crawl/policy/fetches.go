@@ -10,21 +10,21 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Fetch says how the URLs are asked for that Match says true to.
+// Fetch holds the request settings for the URLs that Match accepts.
 type Fetch struct {
 	Name    string                // for explain
 	Match   func(weburl.URL) bool // nil: all
 	Fetcher fetcher.Settings
-	// IgnoreRobots, if not nil, takes the place of that of Settings.
+	// IgnoreRobots, if not nil, overrides Settings.
 	IgnoreRobots *bool
 	Login        *Login // nil: no authentication
-	// Render says which pages Settings.Renderer makes; nil: none.
+	// Render selects the pages that Settings.Renderer makes; nil for none.
 	Render *Render
 }
 
-// Render says that pages are read as a browser makes them.
+// Render configures rendering by a browser.
 type Render struct {
-	// Always is for every page; otherwise those that only their scripts fill.
+	// Always renders every page; otherwise only those that scripts fill.
 	Always bool
 	// Selector of an element that is waited for, and After, a time after which the page is read. Without either it is
 	// read when it makes no more requests.
@@ -32,7 +32,7 @@ type Render struct {
 	After    time.Duration
 }
 
-// RenderAll are the settings with every page rendered, for a look at what comes of it.
+// RenderAll returns the settings with every page rendered, to try it.
 func (s Settings) RenderAll() Settings {
 	s.Fetches = append(slices.Clone(s.Fetches), Fetch{Name: "all", Fetcher: s.Fetcher})
 	for i := range s.Fetches {
@@ -60,7 +60,7 @@ type Login struct {
 	Certificate *tls.Certificate
 	// KeepCookies has its cookies outlive the process, in Settings.CookieFile.
 	KeepCookies bool
-	// Identity is equal for equal settings: the session goes on over a reload then.
+	// Identity is equal for equal settings: then a reload keeps the session.
 	Identity [32]byte
 }
 
@@ -74,7 +74,7 @@ func (s *Settings) fetchOf(u weburl.URL) Fetch {
 	return Fetch{}
 }
 
-// IgnoresRobots reports whether a URL is fetched whatever robots.txt says.
+// IgnoresRobots reports whether a URL is fetched regardless of robots.txt.
 func (s *Settings) IgnoresRobots(u weburl.URL) bool {
 	for _, f := range s.Fetches {
 		if f.Match == nil || f.Match(u) {

@@ -9,8 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// rulesFingerprint identifies what a rule set does: it changes with defaults,
-// roots, conditions and actions, and not with their places in files or with groups.
+// rulesFingerprint identifies the behaviour of a rule set: it changes with defaults, roots, conditions and actions, and
+// not with their places in files or with groups.
 func rulesFingerprint(set actionrules.RuleSet) [32]byte {
 	w := writer{sha256.New()}
 	w.flags(set.DefaultAccept, set.DefaultIndex, set.DefaultFollow, set.DefaultFollowRoots)
@@ -31,14 +31,14 @@ func rulesFingerprint(set actionrules.RuleSet) [32]byte {
 	return [32]byte(w.Sum(nil))
 }
 
-// fingerprint is that of rules and crawl space together.
+// fingerprint combines those of rules and crawl space.
 func fingerprint(rules [32]byte, space string) [32]byte {
 	w := writer{sha256.New()}
 	w.strings(string(rules[:]), space)
 	return [32]byte(w.Sum(nil))
 }
 
-// readingFingerprint adds what else decides what document a page becomes.
+// readingFingerprint adds the other settings that affect a page's document.
 func readingFingerprint(rules [32]byte, reading string) [32]byte {
 	if reading == "" {
 		return rules

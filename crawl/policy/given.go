@@ -6,7 +6,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// Given tells apart the metas that rules and roots give a document, as it is stored; 0 for none.
+// Given identifies the metas that rules and roots add to a document, as stored; 0 for none.
 func Given(metas []actionrules.Meta) uint32 {
 	if len(metas) == 0 {
 		return 0

@@ -13,13 +13,12 @@ import (
 // matches costs nothing.
 type Inside struct {
 	Fields []Field
-	// Main says whose text is that of their main content alone, by one condition or another; nil
-	// in it: of all.
+	// Main selects the pages whose text is their main content; a nil element selects all.
 	Main []func(weburl.URL) bool
 }
 
-// WantsKept reports whether what is left of a page without removed elements and noindex regions is looked
-// through: for its main content, or for its content in another form.
+// WantsKept reports whether the part of a page outside removed elements and noindex regions is needed: for its main
+// content, or for its content in another form.
 func (in *Inside) WantsKept(u weburl.URL) bool {
 	return in.WantsMain(u) || in != nil && slices.ContainsFunc(in.Fields, func(f Field) bool {
 		return f.Kind == tree.Content && (f.Match == nil || f.Match(u))
@@ -36,7 +35,7 @@ type Field struct {
 	// Name of the meta. Of several Fields of one name that match a URL, the first counts
 	// that finds something.
 	Name string
-	// Match says in which pages it is looked for; nil: in all.
+	// Match selects the pages to search; nil selects all.
 	Match func(weburl.URL) bool
 	// Selector is the attribute's text; Kind and Key are its parts.
 	Selector string
@@ -45,7 +44,7 @@ type Field struct {
 	// Attribute of the elements that is taken instead of their text, "" for that.
 	Attribute string
 	Multiple  bool
-	// MaxBytes is how long a content may be.
+	// MaxBytes limits the length of a content.
 	MaxBytes int
 }
 
@@ -60,8 +59,7 @@ func (f *Field) IsAddress() bool {
 	return false
 }
 
-// PageSearcher looks through pages in processes of their own. Errors and callers are as those of
-// DocumentReader.
+// PageSearcher extracts content from pages in separate processes. Errors and concurrency are as for DocumentReader.
 type PageSearcher interface {
 	Search(ctx context.Context, o *tree.Order, body []byte) (tree.Found, error)
 }

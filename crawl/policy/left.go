@@ -13,7 +13,7 @@ import (
 // page stays until its twin at the new place is in the index.
 type left struct {
 	engine *actionrules.Engine // the rules as if the sites were still there
-	to     map[string]string   // by origin: that of the new place
+	to     map[string]string   // new place by origin
 }
 
 // newLeft compiles rules for the places that sites of roots have left, or returns nil.
@@ -46,8 +46,8 @@ func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (
 	return &l, errors.Join(errs...)
 }
 
-// Twin is where the page of a URL is to be found that is outside only because its site has
-// moved or because it has another name, "" if it is not.
+// Twin returns the new URL of a page that is outside only because its site has moved or because it has another name, or
+// "".
 func (p *Policy) Twin(v *Verdict) string {
 	if renamed(v) {
 		return v.URL.String()
@@ -55,8 +55,7 @@ func (p *Policy) Twin(v *Verdict) string {
 	return p.moved(v)
 }
 
-// moved is where the page of a URL is to be found that is outside only because its site has
-// moved, "" if it is not.
+// moved returns the new URL of a page that is outside only because its site has moved, or "".
 func (p *Policy) moved(v *Verdict) string {
 	if p.left == nil || v.Status != StatusExcluded || v.Gate.Gate != "" && v.Gate.Gate != crawlspace.GateStartURL {
 		return ""

@@ -12,7 +12,7 @@ import (
 // is the whole list of its documents, so that they go with it.
 
 const (
-	// listsName names the store's value that keeps them.
+	// listsName is the key of the stored value with the lists.
 	listsName = "crawl.lists"
 	listsWhat = "the XML files of the configuration"
 )
@@ -20,8 +20,8 @@ const (
 // goneDetail is why a document goes whose XML file is not in the configuration any more.
 const goneDetail = "its <XMLDocuments> is not in the configuration any more"
 
-// goneLists are the XML files that the settings do not name any more. While there are others, none is: they may name
-// the same documents, and a record knows only the file that was read last.
+// goneLists returns the XML files that are no longer configured. It returns none while others are configured: they may
+// list the same documents, and a record knows only the file that was read last.
 func goneLists(s *Settings) []string {
 	if len(xmlFiles(s)) > 0 {
 		return nil

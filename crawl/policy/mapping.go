@@ -8,26 +8,24 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// Mapping says under which names the metas of a page become those of its document
-// (Smartsite, "Metadata mapping"). Metas by rules, roots and the crawl itself are
-// not mapped.
+// Mapping maps metas of pages to metas of their documents (Smartsite, "Metadata mapping"). Metas from rules, roots and
+// the crawl itself are not mapped.
 type Mapping struct {
 	// KeepUnmapped lets metas pass that no Map names.
 	KeepUnmapped bool
 	Maps         []Map
 }
 
-// Map is where the values of one meta or header field go. Several may have the
-// same From, each with a copy, or the same To, which gets all values.
+// Map maps the values of one meta or header field. Several may have the same From, each with a copy, or the same To,
+// which gets all values.
 type Map struct {
-	// From is the name of a meta, in lower case. If it is empty, Header names a field
-	// of the answer's header.
+	// From is the name of a meta, in lower case. If it is empty, Header names a response header.
 	From, Header string
 	// To is the name in the document; empty drops the meta.
 	To string
-	// Join, if not empty, stands between the values that become one.
+	// Join, if not empty, separates values that are joined into one.
 	Join string
-	// Default, if not empty, is the value of a name that has none.
+	// Default, if not empty, is used for a name without values.
 	Default string
 }
 
@@ -57,7 +55,7 @@ func (m *Mapping) Apply(metas []extract.Meta, header http.Header) []extract.Meta
 	return out
 }
 
-// names reports whether a Map says what becomes of a meta.
+// names reports whether a Map applies to a meta.
 func (m *Mapping) names(meta string) bool {
 	return slices.ContainsFunc(m.Maps, func(by Map) bool { return by.From == meta })
 }
@@ -105,7 +103,7 @@ func (m *Mapping) fill(out, metas []extract.Meta) []extract.Meta {
 	return out
 }
 
-// values are those that a Map makes of a page.
+// values returns the values that a Map produces for a page.
 func (m *Map) values(metas []extract.Meta, header http.Header) []string {
 	var values []string
 	add := func(value string) {

@@ -21,12 +21,11 @@ type Moves map[string]Move
 type Move struct {
 	// To is the page in whose site the root's site is crawled, "" for the root's own place.
 	To string `json:"to,omitempty"`
-	// Back says that the home page is a page again: until that is certain the site is crawled
-	// at both places.
+	// Back means that the home page is a page again. Until that is certain, the site is crawled at both places.
 	Back bool `json:"back,omitempty"`
 	// Left are the origins at which the site was crawled before, the last one last.
 	Left []string `json:"left,omitempty"`
-	// Seen is where pages that stand for the site lead, by page, while that is not certain.
+	// Seen holds the targets of pages that represent the site, while they are not certain.
 	Seen map[string]Sighting `json:"seen,omitempty"`
 }
 
@@ -37,7 +36,7 @@ type Sighting struct {
 }
 
 const (
-	// moveAfter is how long a page must lead elsewhere before stored documents depend on it.
+	// moveAfter is how long a page must redirect elsewhere before stored documents follow.
 	moveAfter = 24 * time.Hour
 	// leftMost bounds move.Left.
 	leftMost = 8
@@ -53,24 +52,22 @@ func (m *Move) Place() (weburl.URL, bool) {
 	return home, err == nil
 }
 
-// Heading is where a page leads that stands for a site.
+// Heading is the target of a page that represents a site.
 type Heading struct {
 	From, To weburl.URL // to is zero if from is a page itself
-	// Firm says that this may move a site: a redirect that says it is permanent.
+	// Firm means that this may move a site: a permanent redirect.
 	Firm bool
-	// Inside says that to lies in the site of a root already.
+	// Inside means that To is already in the site of a root.
 	Inside bool
-	// Own and there say that documents are stored of the root's own place, and of the one
-	// that it moved to.
+	// Own and There report whether documents are stored of the root's own place, and of the new one.
 	Own, There bool
 	Now        time.Time
 }
 
-// After returns the move as it is after a request for a page of root's site. With nothing stored of
-// it a site moves at once, by any redirect; else by a permanent one alone, seen again after
-// moveAfter: a temporary one may lead to a log-in or maintenance page. When the home page
-// is a page again, its site is crawled again at once, and the other place is left when that
-// was seen again.
+// After returns the state of a move after a request for a page of root's site. A site without stored documents moves at
+// once, by any redirect. Otherwise it moves only by a permanent redirect that is seen again after moveAfter; a
+// temporary one may lead to a log-in or maintenance page. When the home page is a page again, its site is crawled again
+// at once, and the other place is left once that is seen again.
 func (m Move) After(root weburl.URL, h *Heading) Move {
 	place, moved := m.Place()
 	home := h.From.String() == root.String()
@@ -100,7 +97,7 @@ func (m Move) After(root weburl.URL, h *Heading) Move {
 	return m.seen(h.To, h)
 }
 
-// cameBack returns the move after the home page of a site that had moved to place was a page.
+// cameBack returns the move after the home page of a site that had moved to place is a page again.
 func (m Move) cameBack(root, place weburl.URL, h *Heading) Move {
 	sure := *h
 	sure.Firm = true
@@ -120,8 +117,7 @@ func (m Move) moveTo(root, place weburl.URL, h *Heading) Move {
 	return Move{To: h.To.String(), Left: minus(m.Left, OriginsOf(h.To))}
 }
 
-// leaving notes that the site is no longer crawled at a place; documents says that some of it
-// are stored.
+// leaving records that the site is no longer crawled at a place; documents reports whether some of it are stored.
 func (m Move) leaving(place weburl.URL, documents bool) Move {
 	if documents {
 		m.Left = append(minus(m.Left, []string{place.Origin()}), place.Origin())
@@ -165,8 +161,8 @@ func (m Move) unseen(h *Heading) Move {
 	return m
 }
 
-// OriginsOf are those of a site, as the rules have it: its own and, unless it is a www host
-// already, that with www before it.
+// OriginsOf returns the origins of a site according to the rules: its own and, unless it is a www host already, that
+// with www.
 func OriginsOf(site weburl.URL) []string {
 	origin := site.Origin()
 	if strings.HasPrefix(site.Host(), "www.") {
@@ -179,7 +175,7 @@ func OriginsOf(site weburl.URL) []string {
 // isOf reports whether a URL belongs to a site.
 func isOf(site, u weburl.URL) bool { return slices.Contains(OriginsOf(site), u.Origin()) }
 
-// minus returns nil where nothing is left.
+// minus returns nil if nothing is left.
 func minus(all, some []string) []string {
 	var out []string
 	for _, s := range all {
@@ -197,7 +193,7 @@ const (
 	movesWhat = "the list of moved sites"
 )
 
-// StoredMoves reads what the store remembers.
+// StoredMoves reads the stored moves.
 func StoredMoves(ctx context.Context, store scheduler.ValueReader) (Moves, error) {
 	moved := Moves{}
 	err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(movesName), movesWhat, &moved)

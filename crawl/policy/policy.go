@@ -36,7 +36,7 @@ const StatusExcluded = crawlspace.StatusExcluded
 // RobotsForbids is why a URL is excluded that its robots.txt forbids.
 const RobotsForbids = "robots.txt forbids it"
 
-// Policy is what a reload replaces: settings, rules and crawl space.
+// Policy is the part of a crawl that a reload replaces: settings, rules and crawl space.
 type Policy struct {
 	Settings Settings
 	Engine   *actionrules.Engine
@@ -50,10 +50,10 @@ type Policy struct {
 	// one that was read under another version is fetched without validators.
 	Fingerprint string
 	Version     uint64
-	// Reading tells apart the settings, and the readers, that make different texts of one page.
+	// Reading identifies the settings and readers that affect the text of a page.
 	Reading   uint16
 	Timing    string                    // identifies when stored URLs are fetched again
-	scheduled []func(u weburl.URL) bool // what schedules refresh: of groups, their sites
+	scheduled []func(u weburl.URL) bool // URLs that schedules refresh: the sites of groups
 	fragments bool                      // a rule names fragments: they are kept
 	gone      []string                  // XML files that Sources do not have any more, sorted
 	Removal   *extract.Removal          // nil: none
@@ -72,7 +72,7 @@ func New(s Settings, moved Moves) (*Policy, error) {
 	return p, nil
 }
 
-// compiled is a policy without what tells it from others, which nothing that only explains asks for.
+// compiled is a policy without its fingerprints, which explanations do not need.
 func compiled(s Settings, moved Moves) (*Policy, error) {
 	s.Rules.Roots = slices.Clone(s.Rules.Roots)
 	s.Robots.Agent = s.RobotsAgent
@@ -132,8 +132,8 @@ func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
 	return &other, nil
 }
 
-// WithKilled returns the policy with URLs added to its kill list, if it has one, as Settings.AddKilled adds
-// them to the file.
+// WithKilled returns the policy with URLs added to its kill list, if it has one. Settings.AddKilled adds them to the
+// file.
 func (p *Policy) WithKilled(urls []string) (*Policy, error) {
 	s := p.Settings
 	if s.Space.KillExact == nil || len(urls) == 0 {
@@ -148,7 +148,7 @@ func (p *Policy) WithKilled(urls []string) (*Policy, error) {
 // readerVersion is another one where the same settings make another text of a page.
 const readerVersion = 1
 
-// identify gives the policy its fingerprints.
+// identify computes the policy's fingerprints.
 func (p *Policy) identify(rules [32]byte) {
 	sum := fingerprint(rules, p.Space.Fingerprint())
 	if s := p.Settings.OnlySources; len(s) > 0 {
@@ -169,9 +169,9 @@ func (p *Policy) identify(rules [32]byte) {
 	p.Reading = max(binary.BigEndian.Uint16(reading[:]), 1)
 }
 
-// Verdict is what a policy says of a URL.
+// Verdict is a policy's decision about a URL.
 type Verdict struct {
-	// URL is the one to go on with: the query filter may have renamed it.
+	// URL is the URL to use from now on: the query filter may have changed it.
 	URL      weburl.URL
 	Decision actionrules.Decision
 	// Status is 0 where the URL is inside, else StatusExcluded or
@@ -221,8 +221,8 @@ func (p *Policy) Passes(l crawlspace.Link) bool {
 	return p.Space.Judge(l).Allowed
 }
 
-// JudgeStored is Judge without the gates that count only when a URL is taken,
-// and without metas, which given tells apart. It works in the caller's memory.
+// JudgeStored is Judge without the gates for new URLs and without metas, which given identifies. It uses the caller's
+// memory.
 func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) (v Verdict, given uint32) {
 	l.URL = p.Spelled(l.URL)
 	v = p.decide(p.Space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
@@ -250,7 +250,7 @@ func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.De
 	return v
 }
 
-// Detail says to a person why a URL is outside.
+// Detail explains why a URL is outside.
 func (p *Policy) Detail(v *Verdict) string {
 	if twin := p.moved(v); twin != "" {
 		return "its site moved: the page is looked for at " + twin
@@ -264,7 +264,7 @@ func (p *Policy) Detail(v *Verdict) string {
 	return OutByDefault(v.Decision)
 }
 
-// OutByDefault says to a person why a URL is outside that no gate and no rule excludes.
+// OutByDefault is the detail of a URL that no gate and no rule excludes.
 func OutByDefault(d actionrules.Decision) string {
 	if d.Accept {
 		return "it is accepted, but no rule indexes or follows it"
@@ -272,7 +272,7 @@ func OutByDefault(d actionrules.Decision) string {
 	return "no rule accepts it"
 }
 
-// Exclusion is what the frontier is told of a URL that is outside.
+// Exclusion is the frontier's form of the reason why a URL is outside.
 func (p *Policy) Exclusion(v *Verdict) *scheduler.Exclusion {
 	return &scheduler.Exclusion{
 		Status: v.Status, Reason: p.Reason(v), Words: p.Detail(v), Keep: v.Status == crawlspace.StatusElsewhere, MovedTo: p.Twin(v),
@@ -318,8 +318,8 @@ func (p *Policy) Link(l crawlspace.Link) (scheduler.Link, Verdict, bool) {
 // known under another name.
 func (p *Policy) JudgesKnown() bool { return p.Settings.Space.MaxLinkDepth != nil || p.Space.Renames() }
 
-// RedirectLink judges the target of a redirect from a URL with this shift, which
-// it keeps unless a rule gives it its own.
+// RedirectLink judges the target of a redirect from a URL with this shift, which the target keeps unless a rule sets
+// another.
 func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Verdict, bool) {
 	link, v, ok := p.Link(l)
 	if ok && !v.Decision.ShiftSet {
@@ -331,8 +331,7 @@ func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Ve
 // notIndexedByRule is why a page has no document that the rules crawl all the same.
 const notIndexedByRule = "not indexed by rule"
 
-// Indexes reports whether a URL that is inside becomes a document; if not, why and words
-// say why.
+// Indexes reports whether a URL that is inside becomes a document; otherwise why and words are the reason.
 func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words string) {
 	if !v.Decision.Index {
 		return false, scheduler.ReasonNotIndexed, notIndexedByRule
@@ -351,7 +350,7 @@ func FifoOf(d actionrules.Decision) scheduler.Source {
 	return scheduler.SourceFor(d.Index, d.Follow, d.Shift, d.Root)
 }
 
-// depth is n as it is stored.
+// depth returns n as it is stored.
 func depth(n int) uint16 { return uint16(min(n, 1<<16-1)) }
 
 // LimitsHosts reports whether the URLs of hosts must be counted.
@@ -359,7 +358,7 @@ func (p *Policy) LimitsHosts() bool {
 	return p.Settings.Traps != nil && p.Settings.Traps.MaxURLsPerHost > 0
 }
 
-// FrontierSettings are those of the policy in the frontier's terms.
+// FrontierSettings returns the policy's settings for the frontier.
 func FrontierSettings(p *Policy) scheduler.Settings {
 	s := p.Settings.Frontier
 	s.DeletionBody = DeletionBody

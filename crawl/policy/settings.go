@@ -19,19 +19,18 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Settings are those of one Crawler element, in the terms of the packages that
-// obey them.
+// Settings are the settings of one Crawler element, in the types of the packages that use them.
 type Settings struct {
 	Name string
 	// Workers fetch and read pages; at least 1 (nthreads).
 	Workers int
 	Rules   actionrules.RuleSet
-	// Space are the gates before the rules; the zero value has none.
+	// Space holds the gates before the rules; the zero value has none.
 	Space crawlspace.Settings
-	// Traps are asked of new links behind gates and rules; nil is off.
+	// Traps apply to new links after gates and rules; nil is off.
 	Traps *crawlspace.TrapSettings
-	// ReadRejectList, if not nil, reads the reject list anew, nil for none. It is
-	// called every RejectListEvery (60 s if 0), and what it gives holds from then on.
+	// ReadRejectList, if not nil, reads the reject list again; a nil list is empty. It is called every RejectListEvery (60
+	// s if 0), and its result applies from then on.
 	ReadRejectList  func() (*crawlspace.File, error)
 	RejectListEvery time.Duration
 	// AddKilled adds URLs to the file of Space.KillExact on disk; nil without such a file.
@@ -50,7 +49,8 @@ type Settings struct {
 	// PushContent sends the page's bytes beside its text.
 	PushContent bool
 	// NearDuplicates does not index a document if another one of the same source has its
-	// content, or nearly. It counts when a crawl is made: Reload does not change it.
+	// NearDuplicates leaves a document out of the index if another one of the same source has the same or nearly the same
+	// content. Reload does not change it.
 	NearDuplicates bool
 	// DetectPatterns learns which URLs lead to such documents, and follows no more of
 	// them after a while. It needs NearDuplicates, and counts when a crawl is made.
@@ -65,7 +65,8 @@ type Settings struct {
 	// Mapping of metas; nil: they keep their names.
 	Mapping *Mapping
 	// ReadingKey tells apart what else than Rules decides which document a page becomes, empty
-	// for the defaults: where it has changed, pages are read anew though they have not.
+	// ReadingKey identifies settings besides Rules that affect the document of a page, empty for the defaults. If it
+	// changes, unchanged pages are read again.
 	ReadingKey string
 	// CrawlLog is the file that gets a line for each URL that was asked for; "": none.
 	CrawlLog string
@@ -73,8 +74,8 @@ type Settings struct {
 	OutboxMaxBytes int64
 
 	// MaxRequestsPerS and MaxBytesPerS bound the whole crawl; 0 is no limit. Every
-	// request counts, robots.txt too; the bytes are those of bodies as they come
-	// over the wire, before they are decompressed.
+	// request counts, robots.txt too; the bytes are those of bodies as they come over the wire, before they are
+	// decompressed.
 	MaxRequestsPerS int
 	MaxBytesPerS    int64
 	// Rounds is the pause after a round over the start URLs and Sources before they are queued
@@ -85,7 +86,8 @@ type Settings struct {
 	Refreshes []Refresh
 
 	// Fetches are how some URLs are asked for; of those that match, the first counts,
-	// and Fetcher where none does. robots.txt is asked for as its host's pages are.
+	// Fetches are the request settings for some URLs. The first that matches applies, otherwise Fetcher. robots.txt is
+	// requested like its host's pages.
 	Fetches []Fetch
 	// EnableCookies keeps cookies for all sites where no Login does.
 	EnableCookies bool
@@ -98,7 +100,7 @@ type Settings struct {
 	// Renderer makes pages whose Fetch has a Render; nil only where none has.
 	Renderer Renderer
 	// Converters are external programs that read media types, run by Convert, which is nil only
-	// where there are none.
+	// Converters are external programs that read media types. Convert runs them; it is nil only if there are none.
 	Converters []extract.Converter
 	Convert    Convert
 	// Inside selects the Fields to look for, by Pages; nil: no Fields.
@@ -129,7 +131,7 @@ type Settings struct {
 	Robots   robots.Settings
 }
 
-// Refresh says when some documents are fetched again: those of a group for which a condition holds.
+// Refresh is when some documents are refetched: those of a group that match a condition.
 type Refresh struct {
 	// Schedule re-queues them; nil: none does. It is obeyed in local time, unless its spec names a time zone.
 	Schedule cron.Schedule
@@ -144,7 +146,7 @@ type Refresh struct {
 	Ages *scheduler.Section
 }
 
-// Name is that of the schedule in the store.
+// Name returns the schedule's key in the store.
 func (r *Refresh) Name() string {
 	if r.Match == "" {
 		return r.Spec + "\n" + r.Group
@@ -152,15 +154,14 @@ func (r *Refresh) Name() string {
 	return r.Spec + "\n" + r.Group + "\n" + r.Match
 }
 
-// DocumentReader reads bodies that are no pages: those that documents.KindOf knows.
-// An error is a *documents.Error, or that of ctx. It is called by several goroutines
-// at once, and may make them wait.
+// DocumentReader reads bodies other than pages: those that documents.KindOf recognises. An error is a *documents.Error,
+// or that of ctx. It is called concurrently, and may block.
 type DocumentReader interface {
 	Read(ctx context.Context, contentType string, body []byte) (extract.Page, error)
 }
 
-// Renderer has a browser make a page. An error is a *render.Error, or that of ctx. It is called by several
-// goroutines at once, and may make them wait.
+// Renderer renders a page in a browser. An error is a *render.Error, or that of ctx. It is called concurrently, and may
+// block.
 type Renderer interface {
 	Render(ctx context.Context, p render.Page) (render.Rendered, error)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// RootLinks returns the roots in force as links. Those that are outside are left out, and
-// told to refused, unless that is nil.
+// RootLinks returns the roots in force as links. It omits those that are outside, and passes them to refused unless
+// that is nil.
 func (p *Policy) RootLinks(refused func(root weburl.URL, v *Verdict)) []scheduler.Link {
 	var links []scheduler.Link
 	for _, root := range p.roots {
@@ -47,7 +47,7 @@ func (p *Policy) IsRoot(u weburl.URL) bool {
 	return slices.ContainsFunc(p.roots, func(r actionrules.Root) bool { return r.URL.Key() == u.Key() })
 }
 
-// GroupSites accepts what lies in the sites of a group's roots.
+// GroupSites accepts URLs in the sites of a group's roots.
 func (p *Policy) GroupSites(group string) (*actionrules.Engine, error) {
 	var set actionrules.RuleSet
 	var groups []string
@@ -66,8 +66,8 @@ func (p *Policy) GroupSites(group string) (*actionrules.Engine, error) {
 	return e, errors.Join(errs...)
 }
 
-// SitelessRoots are all roots in force, by key, with true for those of a group that have no site; nil if
-// the group has none of these.
+// SitelessRoots returns all roots in force, by key, with true for those of a group that have no site; nil if the group
+// has none.
 func (p *Policy) SitelessRoots(group string) map[weburl.Key]bool {
 	roots, some := map[weburl.Key]bool{}, false
 	for _, r := range p.roots {
@@ -82,8 +82,8 @@ func (p *Policy) SitelessRoots(group string) map[weburl.Key]bool {
 	return roots
 }
 
-// RootOf is the configured root whose home page u is, at its own place or where it moved to.
-// A root with a path of its own does not count.
+// RootOf returns the configured root whose home page u is, at its own place or at the one that it moved to. A root with
+// a path does not count.
 func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	for _, root := range p.Settings.Rules.Roots {
 		name := root.URL.String()
@@ -94,7 +94,7 @@ func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	return weburl.URL{}, false
 }
 
-// Stays says why the site of a home page that redirects stays where it is, "" if it belongs to no root.
+// Stays returns why the site of a home page that redirects does not move, or "" if it belongs to no root.
 func (p *Policy) Stays(home weburl.URL, firm bool) string {
 	root, ok := p.RootOf(home)
 	if !ok {

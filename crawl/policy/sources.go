@@ -21,8 +21,7 @@ type Source struct {
 	XML        *XMLDocuments // of KindXML
 }
 
-// XMLDocuments says which elements of an XML file are documents, and what of them is
-// what.
+// XMLDocuments defines which elements of an XML file are documents, and where their fields are.
 type XMLDocuments struct {
 	Path, Link, Title, Text feeds.Path
 	Date                    *feeds.Path // nil: none
@@ -36,7 +35,7 @@ type XMLMeta struct {
 	Path feeds.Path
 }
 
-// hash tells these settings from others.
+// hash identifies these settings.
 func (x *XMLDocuments) hash() uint64 {
 	h := fnv.New64a()
 	HashParts(h, x.Path.String(), x.Link.String(), x.Title.String(), x.Text.String(), strconv.FormatBool(x.HTML), strconv.FormatBool(x.Date != nil))
@@ -52,12 +51,12 @@ func (x *XMLDocuments) hash() uint64 {
 const (
 	// SourceDetail is why a document is deleted whose URL became a source.
 	SourceDetail = "it is a sitemap or feed"
-	// sourceFifo is where sources wait: beside pages that are indexed.
+	// sourceFifo is the fifo of sources, the same as that of indexed pages.
 	sourceFifo = scheduler.Index
 )
 
-// ListedDepth is the depth of what a source lists: as if a root linked to it, or that of a root
-// where no links are followed at all (Discovery).
+// ListedDepth is the depth of URLs listed by a source: as if a root linked to them, or that of a root if no links are
+// followed (Discovery).
 func (p *Policy) ListedDepth() int {
 	if limit := p.Settings.Space.MaxLinkDepth; limit != nil && limit.Max == 0 {
 		return 0
@@ -65,9 +64,8 @@ func (p *Policy) ListedDepth() int {
 	return 1
 }
 
-// JudgeSource asks whether a source may be fetched: by the gates, except those of
-// extension and MIME type, and by the rules that name it. It need not be accepted by a
-// rule: it is not a document. The query filter leaves it as it is.
+// JudgeSource reports whether a source may be fetched: by the gates, except those of extension and MIME type, and by
+// the rules that match it. No rule has to accept it, since it is not a document. The query filter does not change it.
 func (p *Policy) JudgeSource(u weburl.URL, spelling string) Verdict {
 	g := p.Space.Judge(crawlspace.Link{URL: u, Host: spelling, Exempt: true})
 	g.URL = u
@@ -88,7 +86,7 @@ func (p *Policy) ignores(u weburl.URL) bool {
 	return rule >= 0
 }
 
-// JudgeRecord asks about a stored URL as its kind wants it.
+// JudgeRecord judges a stored URL according to its kind.
 func (p *Policy) JudgeRecord(u weburl.URL, r *scheduler.Record) Verdict {
 	if r.Kind.IsSource() {
 		return p.JudgeSource(u, r.HostSpelling)
@@ -111,7 +109,7 @@ func (p *Policy) SourceOf(k weburl.Key) *Source {
 	return &p.Sources[i]
 }
 
-// sortedSources are those of settings in the order that sourceOf looks for.
+// sortedSources returns the sources in the order that sourceOf requires.
 func sortedSources(s []Source) []Source {
 	s = slices.Clone(s)
 	slices.SortFunc(s, func(a, b Source) int { return a.URL.Key().Compare(b.URL.Key()) })

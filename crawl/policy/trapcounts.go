@@ -12,10 +12,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// TrapsName is the store's value that keeps what traps have counted.
+// TrapsName is the key of the stored value with the traps' counts.
 const TrapsName = "crawl.traps"
 
-// TrapCounts is what traps have counted, as it is stored.
+// TrapCounts holds the counts of traps in their stored form.
 type TrapCounts struct {
 	// Patterns is the state of crawlspace.Traps.
 	Patterns []byte `json:"patterns,omitempty"`
@@ -23,8 +23,7 @@ type TrapCounts struct {
 	Learnt []copies.Pattern `json:"learnt,omitempty"`
 }
 
-// StoredTraps is what the traps of a store's crawl had counted when that was
-// stored last.
+// StoredTraps returns the traps' counts as last stored.
 func StoredTraps(ctx context.Context, store scheduler.ValueReader) (c TrapCounts, err error) {
 	b, err := store.Value(ctx, scheduler.CrawlValue(TrapsName))
 	if err == nil && len(b) > 0 && json.Unmarshal(b, &c) != nil {

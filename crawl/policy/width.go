@@ -18,22 +18,22 @@ import (
 // store remembers, in the form of JSON, what the rules consisted of.
 
 const (
-	// widthName names the store's value that keeps the width of the rules.
+	// widthName is the key of the stored value with the width of the rules.
 	widthName = "crawl.width"
 	widthWhat = "what the rules let in"
 )
 
-// Width is what rules and crawl space let in, as far as it can be compared.
+// Width describes which links rules and crawl space allow, as far as that is comparable.
 type Width struct {
-	Rules string `json:"rules"` // the fingerprint of what it is of
+	Rules string `json:"rules"` // fingerprint of the rules that it belongs to
 	// Lists are parts by where they belong, eight bytes each: a hash that ends in a partKind.
 	Lists map[string][]byte `json:"lists,omitempty"`
-	// Path and Link are the highest depths, -1 where there is no limit.
+	// Path and Link are the maximum depths, -1 for no limit.
 	Path int `json:"path"`
 	Link int `json:"link"`
 }
 
-// partKind is what a part does, in the last bits of its hash.
+// partKind is the effect of a part, in the last bits of its hash.
 type partKind uint64
 
 const (
@@ -46,8 +46,8 @@ const (
 // sitesList is the list of the sites of roots.
 const sitesList = "sites"
 
-// Width returns that of the policy. Sites that moved count where they are now: pages there may
-// have been read before.
+// Width returns the width of the policy. Moved sites count at their new place, since pages there may have been read
+// before.
 func (p *Policy) Width() *Width {
 	w := &Width{Rules: p.Fingerprint, Lists: map[string][]byte{}}
 	w.Path, w.Link = p.Space.Depths()
@@ -86,8 +86,8 @@ func (w *Width) add(list string, kind partKind, text string) {
 	w.Lists[list] = binary.BigEndian.AppendUint64(w.Lists[list], binary.BigEndian.Uint64(sum[:8])&^uint64(kindMask)|uint64(kind))
 }
 
-// kindOfRule says what a rule does to which URLs are crawled; false if it decides nothing about
-// that. Whether a stored page is indexed or followed is seen at the page itself.
+// kindOfRule returns the effect of a rule on which URLs are crawled; false if it has none. Whether a stored page is
+// indexed or followed is decided at the page itself.
 func kindOfRule(r *actionrules.Rule) (kind partKind, ok bool) {
 	accepts := slices.ContainsFunc(r.Then, func(a actionrules.Action) bool { return a.Verb == actionrules.Accept })
 	ignores := slices.ContainsFunc(r.Then, func(a actionrules.Action) bool { return a.Verb == actionrules.Ignore })
@@ -100,8 +100,7 @@ func kindOfRule(r *actionrules.Rule) (kind partKind, ok bool) {
 	return closes, ignores
 }
 
-// Widening says of which pages the links must be judged again, because some may be inside now
-// that were not.
+// Widening selects the pages whose links must be judged again, because some may now be inside.
 type Widening struct {
 	All bool `json:"all,omitempty"`
 	// Depth, if not nil: of those as many links away from a start URL, or more.
@@ -169,8 +168,8 @@ func partsOf(list []byte) []uint64 {
 	return parts
 }
 
-// wider reports whether a list lets more in than it did, as far as can be told: parts that close were
-// removed, or others added, or the order is another.
+// wider reports whether a list may allow more than before: closing parts were removed, others added, or the order
+// changed.
 func wider(old, now []uint64) bool {
 	before, after := counted(old), counted(now)
 	kind := func(part uint64) partKind { return partKind(part & uint64(kindMask)) }
@@ -203,7 +202,7 @@ func counted(parts []uint64) map[uint64]int {
 	return n
 }
 
-// And is what either of two says; either may be nil.
+// And returns the union of two; either may be nil.
 func (n *Widening) And(m *Widening) *Widening {
 	switch {
 	case n == nil:
@@ -225,7 +224,7 @@ func (n *Widening) Covers(r *scheduler.Record) bool {
 	return n != nil && (n.All || n.Depth != nil && int(r.Depth) >= *n.Depth || slices.Contains(n.Origins, r.Origin))
 }
 
-// StoredWidth is that of the rules by which stored URLs were judged last; nil if none were.
+// StoredWidth returns the width of the rules by which stored URLs were last judged, or nil.
 func StoredWidth(ctx context.Context, store scheduler.ValueReader) (*Width, error) {
 	var w Width
 	if err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(widthName), widthWhat, &w); err != nil || w.Rules == "" {
@@ -234,7 +233,7 @@ func StoredWidth(ctx context.Context, store scheduler.ValueReader) (*Width, erro
 	return &w, nil
 }
 
-// Widened says what the policy lets in that the rules before it did not; old may be nil.
+// Widened returns what the policy allows and the previous rules did not; old may be nil.
 func (p *Policy) Widened(old *Width) *Widening {
 	if old == nil || old.Rules == p.Fingerprint {
 		return nil
@@ -252,7 +251,7 @@ func (p *Policy) LeadsIn(to string) bool {
 	return inside
 }
 
-// SaveWidth stores what the policy lets in, for storedWidth.
+// SaveWidth stores the policy's width, for StoredWidth.
 func (p *Policy) SaveWidth(ctx context.Context, store scheduler.Values) error {
 	return scheduler.SaveValue(ctx, store, scheduler.CrawlValue(widthName), widthWhat, p.Width())
 }

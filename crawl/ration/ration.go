@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Table names the processes that have a ration. Number differs from that of the tables before it.
+// Table lists the processes that have a ration. Number differs from that of all previous tables.
 type Table struct {
 	Number int64
 	Names  []string
@@ -36,8 +36,8 @@ func (t *Table) of(name string) float64 {
 	return 1 / float64(len(t.Names))
 }
 
-// Ration is what one process may use. Right and Silence are the same for all. Every time is a reading of the process's
-// own clock, which never goes back and also counts while the machine sleeps.
+// Ration is a process's share. Right and Silence are the same for all. All times are readings of the process's own
+// clock, which is monotonic and also counts while the machine sleeps.
 type Ration struct {
 	Name           string
 	Right, Silence time.Duration
@@ -66,8 +66,8 @@ func (r *Ration) Saw(t Table, sent, now time.Duration) {
 	r.forget(now)
 }
 
-// Part is the part of each limit that the process may use now, between 0 and 1. It changes by itself with time, so it
-// is asked anew before each use.
+// Part returns the current share of each limit, between 0 and 1. It changes over time, so it must be called before each
+// use.
 func (r *Ration) Part(now time.Duration) float64 {
 	r.forget(now)
 	if len(r.seen) == 0 {
@@ -80,7 +80,7 @@ func (r *Ration) Part(now time.Duration) float64 {
 	return part
 }
 
-// MayReplace reports whether the process may put another table in the place of the one that it saw last.
+// MayReplace reports whether the process may replace the table that it saw last.
 func (r *Ration) MayReplace(now time.Duration) bool {
 	r.forget(now)
 	return len(r.seen) > 0 && now-r.seen[len(r.seen)-1].since >= r.Silence

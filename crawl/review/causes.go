@@ -10,17 +10,17 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
-// PreviewCause is a rule or gate of the new settings that puts URLs into a group: which
-// rule's change does what to how many. Its names are a contract.
+// PreviewCause is a rule or gate of the new settings that puts URLs into a group, with their number. Its names are a
+// contract.
 type PreviewCause struct {
-	// Gate is rules for a rule, default where no rule has a say, else the gate of the crawl
-	// space; targets for a push source that no target takes. File, Line and Rule are its place, and what it says.
+	// Gate is rules for a rule, default if no rule applies, targets for a push source without a target, or else the gate
+	// of the crawl space. File, Line and Rule are its position and text.
 	crawlspace.Reason
 	Count   uint64 `json:"count"`
 	Example string `json:"example"` // the first of its URLs
 }
 
-// String words it for a person.
+// String returns text for people.
 func (c PreviewCause) String() string {
 	switch c.Gate { //nolint:exhaustive // the gates of the crawl space word themselves
 	case policy.GateLists:
@@ -36,14 +36,14 @@ func (c PreviewCause) String() string {
 	return c.Reason.String()
 }
 
-// causesTold are named of a group, those with the most URLs; causesCounted are told apart.
-// Above that, what differs in its words alone, such as a name that a gate gives, is one.
+// causesTold is how many causes of a group are listed, those with the most URLs. causesCounted is how many are counted
+// separately; beyond it, causes that differ only in their words, such as a name in a gate's answer, are merged.
 const (
 	causesTold    = 100
 	causesCounted = 10_000
 )
 
-// countCause counts one URL for what put it into the group.
+// countCause counts one URL for the cause of its group.
 func (g *PreviewGroup) countCause(by crawlspace.Reason, url string) {
 	if g.causes == nil {
 		g.causes = map[crawlspace.Reason]*PreviewCause{}
@@ -60,7 +60,7 @@ func (g *PreviewGroup) countCause(by crawlspace.Reason, url string) {
 	c.Count++
 }
 
-// tellCauses puts the causes in order: the most URLs first.
+// tellCauses sorts the causes by number of URLs, highest first.
 func (g *PreviewGroup) tellCauses() {
 	g.By = []PreviewCause{} // [] in JSON
 	for _, c := range g.causes {
@@ -74,7 +74,7 @@ func (g *PreviewGroup) tellCauses() {
 	g.causes = nil
 }
 
-// cause is what has the last word on the group that a URL is put into.
+// cause returns the final reason for a URL's group.
 func (o *review) cause(e effect) crawlspace.Reason {
 	switch e {
 	case excluded, elsewhere:

@@ -13,12 +13,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Preview is what new settings would change of the URLs that are stored. What
-// they would newly let in cannot be known: links that were ignored are not stored.
-// The names are a contract.
+// Preview is the effect of new settings on the stored URLs. Links that they would newly allow are unknown, because
+// ignored links are not stored. The names are a contract.
 type Preview struct {
-	// Rules identifies the new rules, Before those that the stored URLs were last
-	// judged by, empty if they never were.
+	// Rules identifies the new rules, Before those by which the stored URLs were last judged, empty if none.
 	Rules  string `json:"rules"`
 	Before string `json:"before"`
 	Judged uint64 `json:"judged"`
@@ -28,47 +26,46 @@ type Preview struct {
 	Excluded          PreviewGroup `json:"excluded"`
 	Elsewhere         PreviewGroup `json:"elsewhere"`
 	ExcludedWhenTaken PreviewGroup `json:"excluded_when_taken"`
-	// Readmitted were excluded and would be crawled again.
+	// Readmitted are crawled again: they were excluded, or may have a document where a kill list or a rule left none.
 	Readmitted PreviewGroup `json:"readmitted"`
 	// Moved would wait in another fifo when they are next queued.
 	Moved PreviewGroup `json:"moved"`
-	// Deleted are the documents that would be deleted in the background, of
-	// excluded URLs and of those that are only crawled from then on; Leaving are those that would leave
-	// a target, because they get a source that it does not take.
+	// Deleted are the documents that would be deleted in the background: of excluded URLs, and of those that would only be
+	// crawled. Leaving are those that would leave a target, because it does not take their new source.
 	Deleted PreviewGroup `json:"deleted"`
 	Leaving PreviewGroup `json:"leaving"`
-	// Held are the documents that the edit takes out, those of URLs that wait included, where they are more than
-	// Allowed, which is as many as edits may without the operator's word now. A page that has another name then is
-	// not deleted, but replaced.
+	// Held are the documents that the edit deletes, including those of pending URLs, if they are more than Allowed, the
+	// number that edits may delete without confirmation. A renamed page is not deleted, but replaced.
 	Held    uint64 `json:"held"`
 	Allowed uint64 `json:"allowed"`
 	Indexed uint64 `json:"indexed"` // documents before
-	// Pending counts what earlier edits have pending, and the new rules take out, too. Narrowed says that this is less
-	// than now, and few enough to leave without the operator's word.
+	// Pending counts the pending deletions of earlier edits that the new rules also cause. Narrowed means that this is
+	// less than now, and few enough to need no confirmation.
 	Pending  uint64 `json:"pending"`
 	Narrowed bool   `json:"narrowed,omitempty"`
+	// Cancelled are losses of earlier edits that the new rules cancel: these documents stay.
+	Cancelled uint64 `json:"cancelled"`
 	// Retimed are due at another time, because the settings of refresh are others. Reread
 	// would be fetched again in the background: the new rules let more in, and these may have
 	// links that were outside. Where pages are refreshed, that waits for their refresh.
 	Retimed uint64       `json:"retimed"`
 	Reread  PreviewGroup `json:"reread"`
-	// Note says in words what the new settings do not do to stored URLs, empty if nothing.
+	// Note describes what the new settings do not change in stored URLs, or "".
 	Note string `json:"note,omitempty"`
-	// Renewed are documents that get other metas by rules and roots, or another source: when they are
-	// due next, or at once, as the operator says. AtOnce of them are fetched at once in any case: nothing refreshes
-	// them, or they are items of a list, which is read again.
+	// Renewed are documents that get other metas, or another source, from rules and roots: when they are next due, or at
+	// once if the operator orders it. AtOnce of them are refetched at once in any case: nothing refreshes them, or they
+	// are items of a list, which is read again.
 	Renewed PreviewGroup `json:"renewed"`
 	AtOnce  uint64       `json:"renewed_at_once"`
 
-	edited    uint64 // losses that belong to the edit
-	cancelled uint64 // losses of earlier edits that it cancels
+	edited uint64 // losses that belong to the edit
 }
 
-// keptNote is that of settings that name some of the XML files of before.
+// keptNote is the note for settings that still name some of the XML files.
 const keptNote = "documents of an <XMLDocuments> that was taken out stay while there are others, which may list them too: " +
 	"sextant remove --match takes them out"
 
-// fragmentNote is that of settings whose rules name fragments, which are stored only while rules do.
+// fragmentNote is the note for settings whose rules use fragments, which are stored only while rules do.
 const fragmentNote = "rules on fragment judge a stored page by the fragment that is stored with it: " +
 	"pages found while no rule named fragments have none"
 
@@ -76,8 +73,8 @@ const fragmentNote = "rules on fragment judge a stored page by the fragment that
 type PreviewGroup struct {
 	Count   uint64          `json:"count"`
 	Samples []PreviewSample `json:"samples"`
-	// By are the rules and gates that put them into it, the most URLs first, at most 100.
-	// URLs that are read again or renewed have none.
+	// By are the rules and gates that put them there, at most 100, those with the most URLs first. It is empty for URLs
+	// that are read again or renewed.
 	By     []PreviewCause `json:"by"`
 	causes map[crawlspace.Reason]*PreviewCause
 }
@@ -87,7 +84,7 @@ type PreviewSample struct {
 	URL    string `json:"url"`
 	Status int    `json:"status"`          // before
 	Fifo   string `json:"fifo"`            // before
-	To     string `json:"to,omitempty"`    // fifo afterwards, where it is another
+	To     string `json:"to,omitempty"`    // new fifo, if another
 	Words  string `json:"words,omitempty"` // why it is excluded, or its document deleted
 }
 
@@ -148,7 +145,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if !s.Frontier.Deletions.Off && out.edited > out.Allowed {
 		out.Held = out.edited
 	}
-	out.Narrowed = out.cancelled > 0 && out.Pending > 0 && out.edited+out.Pending <= out.Allowed
+	out.Narrowed = out.Cancelled > 0 && out.Pending > 0 && out.edited+out.Pending <= out.Allowed
 	return out, nil
 }
 
@@ -160,7 +157,7 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 		v.edited++
 	case !r.Indexed || !r.LossPending || !r.Reason.Operators() || r.Reason == scheduler.ReasonRenamed:
 	case e == readmitted, e == kept:
-		v.cancelled++
+		v.Cancelled++
 	default:
 		v.Pending++
 	}
@@ -177,8 +174,8 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 		}
 	}
 	why := func() string { o.explain(); return o.words }
-	to := ""
-	if o.Inside() && o.fifo(r) != r.Fifo && (policy.Outside(r) == 0 || e == readmitted) { // its depth may exclude it still
+	to, back := "", e == readmitted || e == reindexed
+	if o.Inside() && o.fifo(r) != r.Fifo && (policy.Outside(r) == 0 || back) { // its depth may exclude it still
 		to = o.fifo(r).String()
 	}
 	switch e {
@@ -188,14 +185,14 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	case elsewhere:
 		v.Elsewhere.add(samples, r, "", why)
 		v.Elsewhere.countCause(o.cause(e), r.URL)
-	case readmitted:
+	case readmitted, reindexed:
 		if r.State != scheduler.Waiting {
 			v.Readmitted.add(samples, r, to, nil)
 			v.Readmitted.countCause(o.cause(e), r.URL)
 		}
-	case unaffected, moved, unindexed, leaves, kept, reindexed:
+	case unaffected, moved, unindexed, leaves, kept:
 	}
-	if to != "" && e != readmitted {
+	if to != "" && !back {
 		v.Moved.add(samples, r, to, nil)
 		v.Moved.countCause(o.cause(moved), r.URL)
 	}

@@ -22,8 +22,8 @@ type Progress struct {
 	Since time.Time `json:"since"` // when they came into force
 	Done  bool      `json:"done"`
 	From  string    `json:"from,omitempty"` // the next key, in hexadecimal
-	// Timing identifies the settings of refresh, in force since At. Retime says that the
-	// pass gives stored URLs other times by them.
+	// Timing identifies the settings of refresh, in force since At. Retime means that the pass applies them to stored
+	// URLs.
 	Timing string    `json:"timing,omitempty"`
 	At     time.Time `json:"at,omitzero"`
 	Retime bool      `json:"retime,omitempty"`
@@ -39,15 +39,15 @@ func (s *Progress) by(p *policy.Policy) bool {
 	return s.Rules == p.Fingerprint && s.Timing == p.Timing
 }
 
-// Counts are what the pass has done so far.
+// Counts are the pass's counts so far.
 type Counts struct {
 	Judged     uint64 `json:"judged"`
-	Excluded   uint64 `json:"excluded"`  // now 760
-	Elsewhere  uint64 `json:"elsewhere"` // now 761
-	Readmitted uint64 `json:"readmitted"`
-	Moved      uint64 `json:"moved"`     // to another fifo
-	Unindexed  uint64 `json:"unindexed"` // crawled as before, but no document any more
-	Leaving    uint64 `json:"leaving"`   // crawled as before, but their documents are to leave a target
+	Excluded   uint64 `json:"excluded"`   // now 760
+	Elsewhere  uint64 `json:"elsewhere"`  // now 761
+	Readmitted uint64 `json:"readmitted"` // crawled again
+	Moved      uint64 `json:"moved"`      // to another fifo
+	Unindexed  uint64 `json:"unindexed"`  // crawled as before, but no document any more
+	Leaving    uint64 `json:"leaving"`    // crawled as before, but their documents are to leave a target
 	// Expected wait in a queue, and lose their documents, or have them leave a target, at their visit.
 	Expected uint64 `json:"expected"`
 	Retimed  uint64 `json:"retimed"` // due at another time
@@ -70,7 +70,7 @@ func (n *Counts) count(e effect, t timed) {
 		n.Excluded++
 	case elsewhere:
 		n.Elsewhere++
-	case readmitted:
+	case readmitted, reindexed:
 		n.Readmitted++
 	case moved:
 		n.Moved++
@@ -78,7 +78,7 @@ func (n *Counts) count(e effect, t timed) {
 		n.Unindexed++
 	case leaves:
 		n.Leaving++
-	case unaffected, kept, reindexed:
+	case unaffected, kept:
 	}
 }
 
@@ -105,13 +105,13 @@ type pass struct {
 	mu    sync.Mutex
 	state Progress
 	next  weburl.Key    // as state.From
-	turn  int           // how often one was begun: URLs may have come since another one read them
+	turn  int           // number of passes begun: URLs may have come since an earlier one read them
 	saved time.Time     // when the state was stored last
 	done  chan struct{} // closed while state.Done
 }
 
-// editor is told when an edit of the rules begins, and when all stored URLs were judged by
-// it: what it deletes is decided then.
+// editor is notified when an edit of the rules begins, and when all stored URLs have been judged by it: only then its
+// deletions are decided.
 type editor interface {
 	BeginEdit(ctx context.Context, word bool) (number uint64, err error)
 	EndEdit(expected uint64)
@@ -121,9 +121,8 @@ func newPass(store scheduler.Store, edits editor) *pass {
 	return &pass{store: store, edits: edits, kick: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// open reads how far the last run came, and begins anew if that was by other
-// rules, which is an edit: word is the operator's for what it deletes, and now is Progress.Now. In
-// an empty store there is nothing to judge.
+// open reads the progress of the last run, and starts over if that used other rules, which is an edit: word is the
+// operator's confirmation of its deletions, and now is Progress.Now. In an empty store there is nothing to judge.
 func (a *pass) open(ctx context.Context, p *policy.Policy, word, now bool) error {
 	state, next, err := Stored(ctx, a.store)
 	if err != nil {
@@ -176,8 +175,7 @@ func (a *pass) begin(ctx context.Context, p *policy.Policy, now bool) error {
 	return a.anew(ctx, p, false, now)
 }
 
-// anew begins a pass by p. What the one before it was to do, and had not done, is done by this
-// one. The mutex is held.
+// anew begins a pass by p, which takes over the unfinished work of the previous one. The mutex is held.
 func (a *pass) anew(ctx context.Context, p *policy.Policy, done, now bool) error {
 	s := Progress{Rules: p.Fingerprint, Since: p.Since, Timing: p.Timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
 	if a.state.Rules == p.Fingerprint {
@@ -200,7 +198,7 @@ func (a *pass) anew(ctx context.Context, p *policy.Policy, done, now bool) error
 	return a.saveWidth(ctx, p)
 }
 
-// saveWidth stores what p lets in, after the pass that comes of it.
+// saveWidth stores the width of p, after the pass for it.
 func (a *pass) saveWidth(ctx context.Context, p *policy.Policy) error {
 	before, err := policy.StoredWidth(ctx, a.store)
 	if err != nil || before != nil && before.Rules == p.Fingerprint {
@@ -249,22 +247,21 @@ func (a *pass) status() (Progress, <-chan struct{}) {
 	return a.state, a.done
 }
 
-// place is the next key to judge, in one of the passes of a process.
+// place is the next key to judge in a pass.
 type place struct {
 	turn int
 	key  weburl.Key
 }
 
-// due returns what to judge next by p; false if there is nothing to do for p.
+// due returns the next place to judge by p; false if there is nothing to do for p.
 func (a *pass) due(p *policy.Policy) (place, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return place{a.turn, a.next}, !a.state.Done && a.state.by(p)
 }
 
-// advance takes over that all keys before next are judged by p, in a turn; last says that
-// there are no others. While firm is false, what it stores is not to be relied on
-// after a crash, so nothing is stored and nothing is done.
+// advance records that all keys before next have been judged by p, in a turn; last means that there are no others. If
+// firm is false, the results may not survive a crash, so nothing is recorded.
 func (a *pass) advance(ctx context.Context, p *policy.Policy, to place, last, firm bool, n Counts) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

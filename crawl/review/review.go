@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// effect is what the rules in force make of a stored URL.
+// effect is the result of the rules in force for a stored URL.
 type effect uint8
 
 const (
@@ -26,27 +26,25 @@ const (
 	reindexed         // it had no document, and may have one
 )
 
-// review is what the rules in force say of a stored URL. It holds for any state
-// that the URL may be in by the time that it is applied.
+// review is the effect of the rules in force on a stored URL. It is valid for any state of the URL when it is applied.
 type review struct {
 	policy.Verdict
 	policy *policy.Policy
-	// rewritten says that the URL has another name now, under which link is to be known.
+	// rewritten means that the URL has another name now, that of link.
 	rewritten bool
-	// returns says that a URL that was excluded may come back: all gates let it in.
+	// returns means that an excluded URL may come back: all gates allow it.
 	returns bool
-	// indexed says that it may have a document; if not, or outside, reason and words say
-	// why.
+	// indexed means that it may have a document; otherwise, or outside, reason and words explain why.
 	indexed bool
 	reason  scheduler.Reason
 	words   string
-	// twin is where the page is, if it is outside because its site moved or because it has another name.
+	// twin is the page's new URL, if it is outside because its site moved or because it has another name.
 	twin string
 	// link is the URL as the gates see it, with the record's referrer.
 	link     crawlspace.Link
 	referrer string
 	gone     bool   // the XML file that it is a document of is not in the configuration any more
-	given    uint32 // the metas that rules and roots give it
+	given    uint32 // metas from rules and roots
 	again    *again // nil: times stay as they are
 }
 
@@ -88,7 +86,7 @@ func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionru
 	return o
 }
 
-// explain finds the words, which takes longer than the verdict.
+// explain finds the reason's text, which takes longer than the verdict.
 func (o *review) explain() {
 	if !o.Inside() {
 		o.words = o.policy.Detail(&o.Verdict)
@@ -126,8 +124,8 @@ func (o *review) effect(r *scheduler.Record) effect {
 	return unaffected
 }
 
-// pends reports whether the document of a URL that is not indexed is to go already: for the same reason, or because
-// robots.txt forbids it, and then it is judged by the rules when it may be asked for again.
+// pends reports whether the document of a URL that is not indexed is already to be deleted: for the same reason, or
+// because robots.txt forbids it, in which case the rules are applied when it may be requested again.
 func (o *review) pends(r *scheduler.Record) bool {
 	return r.LossPending && (r.Reason == o.reason || r.Reason == scheduler.ReasonRobots)
 }
@@ -181,8 +179,8 @@ func byRules(r scheduler.Reason) bool {
 	}, r)
 }
 
-// fifo is where the rules put a stored URL. One that was never fetched stays in
-// the fifo of redirects or of the user's roots.
+// fifo returns the fifo that the rules choose for a stored URL. One that was never fetched stays in the fifo of
+// redirects or of the user's roots.
 func (o *review) fifo(r *scheduler.Record) scheduler.Source {
 	if r.FetchedAt.IsZero() && (r.Root || r.Hops > 0) {
 		return r.Fifo
@@ -190,7 +188,7 @@ func (o *review) fifo(r *scheduler.Record) scheduler.Source {
 	return policy.FifoOf(o.Decision)
 }
 
-// change applies the review to a record; nil where there is nothing to do.
+// change applies the review to a record; it returns nil if nothing changes.
 func (o *review) change(r *scheduler.Record) *scheduler.Change {
 	c := &scheduler.Change{Next: *r}
 	n := &c.Next

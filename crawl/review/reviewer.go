@@ -19,9 +19,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Crawl is what a Reviewer asks of the crawl.
+// Crawl is the part of a crawl that a Reviewer uses.
 type Crawl interface {
-	// Policy is what decides about URLs now.
+	// Policy returns the policy in force.
 	Policy() *policy.Policy
 	// Robots are the copies of robots.txt in use.
 	Robots() *robots.Cache
@@ -31,36 +31,35 @@ type Crawl interface {
 	AwaitPages(ctx context.Context) error
 }
 
-// Reviewer judges stored URLs again, in two goroutines that its owner starts: Run and
-// RunRobots. Its other methods may be called concurrently. How far it is, and by which
-// rules, is stored, so that it goes on after a restart.
+// Reviewer judges stored URLs again, in two goroutines that its owner starts: Run and RunRobots. Its other methods are
+// safe for concurrent use. Its progress is stored, with the rules, so it resumes after a restart.
 type Reviewer struct {
 	Parts
 
 	pass       *pass
 	restricted *restricted
-	ahead      *judged // what Run has read already
+	ahead      *judged // already read by Run
 }
 
-// Parts is what a Reviewer works with.
+// Parts are the dependencies of a Reviewer.
 type Parts struct {
 	Frontier  *scheduler.Frontier
 	Deletions *deletion.Owner
 	Store     scheduler.Store
 	Log       *slog.Logger
 	Crawl     Crawl
-	// Freed is told of URLs whose documents were deleted.
+	// Freed is called with URLs whose documents were deleted.
 	Freed func(context.Context, []weburl.Key) error
 }
 
-// New makes a Reviewer that has read nothing yet: Open does.
+// New returns a Reviewer without state; Open reads it.
 func New(p Parts) *Reviewer {
 	return &Reviewer{Parts: p, pass: newPass(p.Store, p.Deletions), restricted: newRestricted()}
 }
 
-// Open takes up what the last run left, and begins anew if that went by other rules than
-// those of p. That is an edit of the rules then: word is the operator's for its deletions. With now
-// it begins anew in any case, and documents that get other metas or another source are fetched at once.
+// Open resumes the work of the last run, and starts over if that used other rules than those of p. That is an edit of
+// the rules: word is the operator's confirmation of its deletions. With now it starts over in any case, and refetches
+// at once the documents that get other metas or another source.
 func (v *Reviewer) Open(ctx context.Context, p *policy.Policy, word, now bool) error {
 	if err := v.pass.open(ctx, p, word, now); err != nil {
 		return err
@@ -74,7 +73,7 @@ func (v *Reviewer) Begin(ctx context.Context, p *policy.Policy, now bool) error 
 	return v.pass.begin(ctx, p, now)
 }
 
-// Wake has Run look at the rules in force.
+// Wake makes Run check the rules in force.
 func (v *Reviewer) Wake() { v.pass.wake() }
 
 // Progress returns how far the review is.
@@ -83,5 +82,5 @@ func (v *Reviewer) Progress() Progress {
 	return s
 }
 
-// RobotsStatus tells of the origins whose robots.txt became stricter; nil if none did.
+// RobotsStatus describes the origins whose robots.txt became stricter; nil if there are none.
 func (v *Reviewer) RobotsStatus() *RobotsStatus { return v.restricted.status() }

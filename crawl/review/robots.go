@@ -20,11 +20,10 @@ import (
 // same URL judged twice is changed once.
 
 const (
-	// restrictedName is the store's value that keeps the origins.
+	// restrictedName is the key of the stored value with the origins.
 	restrictedName = "crawl.robots"
 	restrictedWhat = "the origins to judge by robots.txt"
-	// restrictedStored is how many of them are stored; what is beyond is found
-	// again when a URL of the origin is taken.
+	// restrictedStored is how many of them are stored; others are found again when a URL of the origin is taken.
 	restrictedStored = 1000
 )
 
@@ -34,14 +33,14 @@ type restricted struct {
 
 	mu      sync.Mutex
 	origins map[string]*restrictedOrigin
-	stored  []string // what the store has, sorted
+	stored  []string // the store's content, sorted
 	RobotsStatus
 }
 
 type restrictedOrigin struct {
 	home weburl.URL
 	done func() // ends Frontier.Busy
-	// again says that robots.txt may have become stricter while it was judged by.
+	// again means that robots.txt may have become stricter while it was in use.
 	again bool
 }
 
@@ -49,8 +48,8 @@ func newRestricted() *restricted {
 	return &restricted{kick: make(chan struct{}, 1), origins: map[string]*restrictedOrigin{}}
 }
 
-// RobotsStatus tells of the stored URLs that a robots.txt that became stricter is
-// asked about. Judged and Excluded count since the process started.
+// RobotsStatus describes the stored URLs that are judged by a stricter robots.txt. Judged and Excluded count since the
+// process started.
 type RobotsStatus struct {
 	Origins  int    `json:"origins"` // that are being judged
 	Judged   uint64 `json:"judged"`
@@ -88,7 +87,7 @@ func (v *Reviewer) Restrict(u weburl.URL) {
 	}
 }
 
-// restoreRestricted takes up what the last run left.
+// restoreRestricted restores the state of the last run.
 func (v *Reviewer) restoreRestricted(ctx context.Context) error {
 	if err := scheduler.LoadValue(ctx, v.Store, scheduler.CrawlValue(restrictedName), restrictedWhat, &v.restricted.stored); err != nil {
 		return err
@@ -222,7 +221,7 @@ func (v *Reviewer) judgeByRobots(ctx context.Context, p *policy.Policy, origins 
 	return scheduler.Walk(ctx, v.Store, weburl.Key{}, ofThese, func(batch []scheduler.KeyedRecord) error { return v.forbid(ctx, p, rules, batch) })
 }
 
-// forbid takes out what the rules of its origin forbid.
+// forbid excludes the URLs that the rules of its origin forbid.
 func (v *Reviewer) forbid(ctx context.Context, p *policy.Policy, rules map[string]*robots.Rules, batch []scheduler.KeyedRecord) error {
 	var keys []weburl.Key
 	for i := range batch {
@@ -264,14 +263,14 @@ func isForbidden(r *scheduler.Record) bool {
 		r.Class == scheduler.Ignored && r.Reason == scheduler.ReasonRobots
 }
 
-// obeysRobots reports whether robots.txt can forbid a URL: not what it names as a sitemap
-// itself, and not an item, which is not fetched.
+// obeysRobots reports whether robots.txt can forbid a URL. It cannot forbid sitemaps that it names, nor items, which
+// are not fetched.
 func obeysRobots(r *scheduler.Record) bool {
 	return r.Kind != scheduler.KindNamedSitemap && r.Kind != scheduler.KindItem
 }
 
-// forbidden is the record of a URL that robots.txt forbids, as it is when that is
-// found where a worker takes it: it is asked for again in time.
+// forbidden returns the record of a URL that robots.txt forbids, as a worker would leave it: it is requested again
+// later.
 func forbidden(r scheduler.Record, p *policy.Policy, now time.Time) scheduler.Record {
 	r.State, r.NextAt = scheduler.Timed, now.Add(p.Settings.Frontier.ErrorRefresh)
 	r.Class, r.Status, r.Reason, r.LastError, r.Settled = scheduler.Ignored, 0, scheduler.ReasonRobots, policy.RobotsForbids, true

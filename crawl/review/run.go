@@ -22,17 +22,16 @@ import (
 // another while it stores the last, judges on all processors, and waits for both.
 
 const (
-	// passName is the store's value that keeps the pass.
+	// passName is the key of the stored value with the pass.
 	passName = "crawl.rules"
 	passWhat = "how far the stored URLs are judged"
-	// passBatch is how many URLs are read, judged and changed at once.
+	// passBatch is how many URLs are read, judged and changed together.
 	passBatch = 1000
-	// passPart is how many of them are worth a goroutine.
+	// passPart is the number of URLs that justifies a goroutine.
 	passPart = 200
-	// passSave is how often it is stored how far the pass is.
+	// passSave is how often the pass's progress is stored.
 	passSave = time.Second
-	// passWait is how long the pass rests at its end before it looks again whether
-	// pages are in flight that began under other rules.
+	// passWait is how often the pass checks, at its end, for pages in flight that began under other rules.
 	passWait = 100 * time.Millisecond
 )
 
@@ -61,7 +60,7 @@ func (v *Reviewer) Run(ctx context.Context) error {
 	}
 }
 
-// awaitPass waits for a pause, or, where nothing is due, for the next pass.
+// awaitPass waits for a pause or, if nothing is due, for the next pass.
 func (v *Reviewer) awaitPass(ctx context.Context, due bool, pause time.Duration) error {
 	if due && pause == 0 {
 		return ctx.Err()
@@ -81,23 +80,22 @@ func (v *Reviewer) awaitPass(ctx context.Context, due bool, pause time.Duration)
 	return nil
 }
 
-// endKey is where the pass waits for the pages that began under other rules.
+// endKey is where the pass waits for pages that began under other rules.
 func endKey() weburl.Key { return weburl.Key(bytes.Repeat([]byte{0xff}, len(weburl.Key{}))) }
 
-// done is what a review has made of a URL.
+// done is the result of a review of a URL.
 type done struct {
 	effect effect
 	timed  timed
 	change bool
 }
 
-// judged is a batch of stored URLs with what a policy says of them.
+// judged is a batch of stored URLs with the policy's verdicts.
 type judged struct {
 	policy *policy.Policy
 	from   place
 	next   weburl.Key
-	// last says that there are no others. firm is false if a page that began under
-	// other rules was in flight.
+	// last means that there are no others. firm is false if a page that began under other rules was in flight.
 	last, firm bool
 	read       uint64
 	found      findings
@@ -133,8 +131,8 @@ func (k *keyed) of(r *scheduler.Record) *review {
 	return &o
 }
 
-// Next judges the next batch of URLs by p; due is false if no batch is left. It is called by
-// one goroutine at a time: that of Run.
+// Next judges the next batch of URLs by p; due is false if no batch is left. It is not safe for concurrent use: only
+// Run calls it.
 func (v *Reviewer) Next(ctx context.Context, p *policy.Policy) (due bool, err error) {
 	at, due := v.pass.due(p)
 	if !due {
@@ -143,8 +141,8 @@ func (v *Reviewer) Next(ctx context.Context, p *policy.Policy) (due bool, err er
 	return true, v.judgeBatch(ctx, p, at)
 }
 
-// judgeBatch judges the URLs from a place on. While it stores what changes it reads
-// the next ones. It is called by one goroutine at a time.
+// judgeBatch judges the URLs from a place on. While it stores changes it reads the next batch. It is not safe for
+// concurrent use.
 func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place) error {
 	b := v.ahead
 	v.ahead = nil
@@ -242,7 +240,7 @@ func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) (f
 	return found
 }
 
-// apply changes the URLs that reviews, in order of their keys, say something of.
+// apply changes the URLs of the reviews, which are sorted by key.
 func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error {
 	if len(reviews) == 0 {
 		return nil

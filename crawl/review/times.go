@@ -7,11 +7,11 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// again is what a pass does about when stored URLs are fetched again: settings of refresh, and
-// rules that let more in, act on stored URLs.
+// again describes how a pass changes when stored URLs are refetched: by settings of refresh, and by rules that allow
+// more.
 type again struct {
 	settings *scheduler.Settings
-	// retime gives URLs other times, by settings in force since a time.
+	// retime changes the times of URLs, by settings in force since a time.
 	retime bool
 	since  time.Time
 	reread *policy.Widening
@@ -20,7 +20,7 @@ type again struct {
 	now bool
 }
 
-// timed is what becomes of a URL's time.
+// timed is the result for a URL's time.
 type timed uint8
 
 const (
@@ -30,7 +30,7 @@ const (
 	renewed       // its next visit gives its document other metas, or another source
 )
 
-// again is what the pass by a policy does about times; nil if it is another's.
+// again returns what the pass by a policy does about times; nil if the pass is another policy's.
 func (a *pass) again(p *policy.Policy) *again {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,7 +50,7 @@ func newAgain(p *policy.Policy, retime bool, since time.Time, widened *policy.Wi
 	return g
 }
 
-// timed says what becomes of the time of a URL that the rules leave where it is.
+// timed returns the new time of a URL that the rules do not move.
 func (o *review) timed(r *scheduler.Record) timed {
 	_, t := o.time(*r)
 	return t
@@ -82,9 +82,9 @@ func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
 	return r, t
 }
 
-// renews reports whether rules or roots give a document other metas, or another source, than it was
-// pushed with. Items of an XML list are read again with the list. Pages whose loss is pending are fetched anyway,
-// except for losses of edits. A document that is to leave a target stays under its source for now.
+// renews reports whether rules or roots give a document other metas, or another source, than it was pushed with. Items
+// of an XML list are read again with the list. Pages with a pending loss are fetched anyway, except for losses of
+// edits. A document that will leave a target keeps its source until then.
 func (o *review) renews(r *scheduler.Record) bool {
 	return r.Kind == scheduler.KindPage && o.differs(r)
 }
@@ -100,8 +100,8 @@ func (o *review) differs(r *scheduler.Record) bool {
 	return r.Given != o.given || r.PushedSource != o.Decision.Source && !o.settings().Leaves(r, o.Decision.Source)
 }
 
-// renew has a document fetched that renews: within the age of its section, else at its next
-// schedule, or, where nothing refreshes it, behind all that is new.
+// renew schedules the refetch of a document that renews: within the age of its section, else at its next schedule or,
+// if nothing refreshes it, after all new URLs.
 func (o *review) renew(r scheduler.Record) scheduler.Record {
 	u := o.link.URL
 	switch {
@@ -113,9 +113,8 @@ func (o *review) renew(r scheduler.Record) scheduler.Record {
 	return r
 }
 
-// rereads reports whether a page is to be read again, or a redirect asked for again, that the rules
-// have not been asked about since: a link that it has may be inside now. Where pages are
-// refreshed, their next refresh does that.
+// rereads reports whether a page must be read again, or a redirect requested again, because a link on it may be inside
+// now. Pages with a refresh are read at their next one.
 func (o *review) rereads(r *scheduler.Record) bool {
 	p, u := o.policy, o.link.URL
 	version := p.Version

@@ -17,18 +17,18 @@ import (
 // Accesses are immutable, and all workers share them. Only a session outlives its access: a
 // mutex guards which one makes its requests.
 
-// Access is how a group of URLs is asked for. It is immutable except for what its
-// session learns.
+// Access holds the request settings of a group of URLs. It is immutable except for its session.
 type Access struct {
-	match        func(weburl.URL) bool // nil: all
-	before       Accesses              // that are asked first
-	fetcher      *fetcher.Fetcher
-	strict       *fetcher.Fetcher // asks no private address, for pages that anybody may have made; nil where none is rendered
-	render       *policy.Render   // nil: not rendered
-	header       http.Header      // the fetcher's, for the requests of a log-in
-	login        *login           // nil: no authentication
-	do           auth.Do          // nil: the fetcher's own; else it keeps cookies
-	cookies      *auth.Jar        // that do keeps, nil without
+	match   func(weburl.URL) bool // nil: all
+	before  Accesses              // those matched first
+	fetcher *fetcher.Fetcher
+	// refuses private addresses, for pages that anybody may have made; nil if none is rendered
+	strict       *fetcher.Fetcher
+	render       *policy.Render // nil: not rendered
+	header       http.Header    // the fetcher's, for the requests of a log-in
+	login        *login         // nil: no authentication
+	do           auth.Do        // nil for the fetcher's own; otherwise it keeps cookies
+	cookies      *auth.Jar      // the cookies that do keeps, nil without
 	ignoreRobots bool
 	proxied      bool // the proxy looks names up
 }
@@ -51,8 +51,8 @@ func (l *login) by(a *Access) {
 	l.access = a
 }
 
-// do makes a request of the log-in, or of a page. Only URLs that the condition matches get
-// the header of its Fetch: a log-in may ask other hosts.
+// do makes a request for the log-in, or for a page. Only URLs that the condition matches get the header of its Fetch: a
+// log-in may involve other hosts.
 func (l *login) do(ctx context.Context, req *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	a := l.access
@@ -68,7 +68,7 @@ func (l *login) do(ctx context.Context, req *http.Request) (*http.Response, erro
 	return a.fetcher.Do(ctx, req)
 }
 
-// Accesses are asked in order; the last one matches all.
+// Accesses are matched in order; the last one matches all.
 type Accesses []*Access
 
 func (all Accesses) of(u weburl.URL) *Access {
@@ -80,7 +80,7 @@ func (all Accesses) of(u weburl.URL) *Access {
 	return all[len(all)-1]
 }
 
-// owns reports whether u is asked for by a.
+// owns reports whether a is used to request u.
 func (a *Access) owns(u weburl.URL) bool {
 	return (a.match == nil || a.match(u)) &&
 		!slices.ContainsFunc(a.before, func(b *Access) bool { return b.match == nil || b.match(u) })
@@ -96,7 +96,7 @@ func (all Accesses) Close() {
 	}
 }
 
-// Sessions are those of the accesses, as the operator sees them.
+// Sessions returns the sessions of the accesses, for the operator.
 func (all Accesses) Sessions() []SessionStatus {
 	var out []SessionStatus
 	seen := map[*login]bool{}
@@ -109,19 +109,18 @@ func (all Accesses) Sessions() []SessionStatus {
 	return out
 }
 
-// Equipment makes what fetches pages by policies, with what outlives each of them.
+// Equipment creates the fetching parts of policies, with the parts that outlive them.
 type Equipment struct {
 	Log *slog.Logger
 	Jar *auth.Jar // cookies of all sites, with EnableCookies
-	// Kept has what sessions begin with; nil: nothing.
+	// Kept holds cookies stored by a previous process; nil for none.
 	Kept *auth.CookieFile
-	// Complete adds what the crawl contributes to the settings of a fetcher.
+	// Complete adds the crawl's own settings to those of a fetcher.
 	Complete func(fetcher.Settings, *policy.Policy) fetcher.Settings
 }
 
-// Accesses makes what fetches pages by a policy's settings. Sessions of before whose
-// settings are the same go on, with their cookies; they make their requests by the new
-// fetcher once adopt was called.
+// Accesses creates the accesses for a policy's settings. Previous sessions with the same settings continue, with their
+// cookies; they use the new fetcher once adopt has been called.
 func (e *Equipment) Accesses(p *policy.Policy, before Accesses) (Accesses, error) {
 	var all Accesses
 	for _, f := range p.Settings.Fetches {
@@ -166,7 +165,7 @@ func (e *Equipment) strict(p *policy.Policy, s fetcher.Settings) *fetcher.Fetche
 	return fetcher.New(s, e.Log)
 }
 
-// cookies has an access keep those of all sites, where they are kept.
+// cookies lets an access keep the cookies of all sites, if enabled.
 func (e *Equipment) cookies(p *policy.Policy, a *Access) {
 	if p.Settings.EnableCookies {
 		a.do, a.cookies = e.Jar.Do(a.fetcher.Do), e.Jar
@@ -193,7 +192,7 @@ func (all Accesses) Kept() map[[32]byte]*auth.Session {
 	return out
 }
 
-// login is that of before with the same settings, or a new one.
+// login returns the previous session with the same settings, or a new one.
 func (e *Equipment) login(l *policy.Login, by *Access, before Accesses) (*login, error) {
 	for _, a := range before {
 		if a.login != nil && a.login.identity == l.Identity {

@@ -12,8 +12,7 @@ import (
 // All workers share the addresses; mu guards them, and is not held while a name is looked up.
 
 const (
-	// addressAge is how long an address counts before the name is looked up again,
-	// addressesKept how many are kept.
+	// addressAge is how long an address is valid before the name is resolved again, addressesKept how many are kept.
 	addressAge    = time.Minute
 	addressesKept = 10_000
 )

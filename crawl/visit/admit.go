@@ -11,8 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// learn tells the patterns of a page that was compared. Of is the original's URL, ""
-// for a document.
+// learn updates the patterns with a page that was compared. of is the original's URL, "" for a document.
 func (v *visit) learn(of string) {
 	if v.visitor.patterns == nil || v.lease.Record.Settled {
 		return
@@ -47,8 +46,8 @@ func (v *visit) shortened(link scheduler.Link) (scheduler.Link, bool) {
 	return link, false
 }
 
-// followed is what becomes of links by the patterns: what is known passes, and of those
-// that are one URL without a parameter the first counts.
+// followed applies the patterns to links: known URLs pass, and of links that differ only in a dropped parameter the
+// first counts.
 func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]scheduler.Link, error) {
 	if !v.visitor.patterns.Cuts() {
 		return links, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// answer is what an HTTP answer says by its status and headers alone.
+// answer classifies an HTTP response by its status and headers alone.
 func answer(r *fetcher.Response) scheduler.Result {
 	result := scheduler.Result{
 		Status: r.Status, Conditional: r.Conditional,
@@ -29,7 +29,7 @@ func answer(r *fetcher.Response) scheduler.Result {
 	return result
 }
 
-// statusWords are a status and the usual words for it.
+// statusWords returns a status and its usual text.
 func statusWords(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
@@ -44,8 +44,8 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// redirect puts the target of a redirect into the result. Status is the answer's,
-// 0 for a meta refresh. Nothing is followed here: the target goes through redir.
+// redirect adds the target of a redirect to the result. status is that of the response, 0 for a meta refresh. The
+// target is not followed here: it goes through the fifo redir.
 func (v *visit) redirect(ctx context.Context, location string, status int, result *scheduler.Result) error {
 	if status == 0 {
 		// A meta refresh is a redirect that HTML spells; the page itself does not count.

@@ -12,9 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// fetch makes the request of the lease's page. The lease ends if the host's address is
-// busy, if the request is one of a log-in, or if the answer tells of the log-in and not of
-// the page.
+// fetch requests the lease's page. The lease ends if the host's address is busy, if the request is part of a log-in, or
+// if the response concerns the log-in and not the page.
 func (v *visit) fetch(ctx context.Context, r fetcher.Request, by *Access) (step, error) {
 	if by.login != nil {
 		return v.fetchLoggedIn(ctx, r, by, func(int) bool { return true })
@@ -26,9 +25,8 @@ func (v *visit) fetch(ctx context.Context, r fetcher.Request, by *Access) (step,
 	return v.exchange(ctx, r, by), nil
 }
 
-// fetchRobotsTxt is fetch for robots.txt, which is asked for as the page is. Its answer
-// proves nothing of credentials, and many servers forbid it though they show the pages: so
-// only what can come of the log-in is judged.
+// fetchRobotsTxt is fetch for robots.txt. Its response proves nothing about credentials, and many servers forbid it
+// although they serve the pages, so only errors of the log-in itself count.
 func (v *visit) fetchRobotsTxt(ctx context.Context, r fetcher.Request) (step, error) {
 	by := v.access
 	if r.URL.Origin() != v.lease.URL.Origin() {
@@ -42,8 +40,8 @@ func (v *visit) fetchRobotsTxt(ctx context.Context, r fetcher.Request) (step, er
 	})
 }
 
-// fetchLoggedIn does what the session says: one request of a log-in, or the page's, whose
-// answer it judges if judged says so of the status.
+// fetchLoggedIn makes the request that the session asks for: one of a log-in, or the page's. It judges the page's
+// response if judged accepts the status.
 func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *Access, judged func(status int) bool) (step, error) {
 	if s, err := v.takeAddress(ctx); err != nil || s.failure != nil {
 		return s, err
@@ -83,8 +81,7 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *Access
 	return s, v.wait(context.WithoutCancel(ctx), answer.Until, scheduler.ReasonSessionWaits, answer.Words)
 }
 
-// logIn makes one request of a log-in. It is not made where it goes to a host that is
-// crawled too and rests, until then.
+// logIn makes one request of a log-in. If it goes to a host that is crawled too and rests, it waits until then.
 func (v *visit) logIn(ctx context.Context, step *auth.Step) (until time.Time, ok bool) {
 	if step.Asked != nil {
 		if u, err := weburl.Parse(step.Asked.String()); err == nil && u.Origin() != v.lease.URL.Origin() {
@@ -102,7 +99,7 @@ func (v *visit) logIn(ctx context.Context, step *auth.Step) (until time.Time, ok
 	return time.Time{}, true
 }
 
-// exchange makes a request and measures it.
+// exchange makes a request and measures its time.
 func (v *visit) exchange(ctx context.Context, r fetcher.Request, by *Access) step {
 	v.slot.Now(meter.WaitsForFetch)
 	response, err := by.fetcher.Fetch(ctx, r)

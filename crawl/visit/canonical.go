@@ -18,9 +18,8 @@ import (
 // maxCanonicals bounds a chain of canonicals and redirects that is followed.
 const maxCanonicals = 10
 
-// canonical is the URL under which the page wants to be indexed, "" for its own.
-// Canonicals outside the space, those that lead back to the page, and those that
-// are known to be no document, are ignored, as are traps.
+// canonical returns the page's canonical URL, "" for its own. It ignores canonicals that are out of scope, that lead
+// back to the page, that are known not to be documents, or that a trap refuses.
 func (v *visit) canonical(ctx context.Context, p extract.Page) (string, scheduler.Link, error) {
 	if p.Canonical == "" {
 		return "", scheduler.Link{}, nil
@@ -46,7 +45,7 @@ func (v *visit) canonical(ctx context.Context, p extract.Page) (string, schedule
 	return link.URL.String(), link, nil
 }
 
-// chainEnd is what a chain of canonicals and redirects comes to.
+// chainEnd is the end of a chain of canonicals and redirects.
 type chainEnd uint8
 
 const (
@@ -89,10 +88,9 @@ func (v *visit) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 	return noDocument, u.Key(), nil
 }
 
-// reconsider returns what fetches pages again whose canonical came to nothing after they were
-// taken for duplicates: this one, if its canonical leads back to it or has come to
-// nothing meanwhile, or those that named this one, if it did not become a document. It is
-// nil if there is nothing to look into.
+// reconsider returns a function that refetches duplicates whose canonical turned out not to be a document: this page,
+// if its canonical leads back to it or has failed meanwhile, or the pages that name this one, if it did not become a
+// document. It returns nil if there is nothing to check.
 func (v *visit) reconsider(r *scheduler.Result) func(context.Context) error {
 	if r.DuplicateOf != "" {
 		return func(ctx context.Context) error {
@@ -148,8 +146,8 @@ func (*visit) eachPage(pages []string, fn func(weburl.URL) error) error {
 	return nil
 }
 
-// await remembers a page that is a duplicate of u until it is known what the chain that
-// begins at u comes to, and fetches it again if that is known to be no document.
+// await remembers a page that is a duplicate of u until the end of the chain from u is known, and refetches it if that
+// is not a document.
 func (v *visit) await(ctx context.Context, page, u weburl.URL) error {
 	for at := u.Key(); ; {
 		// First, so that either the outcome of the awaited page is seen here, or its
@@ -191,8 +189,8 @@ func (v *visit) again(ctx context.Context, page weburl.URL) error {
 	return v.visitor.Requeue(ctx, page)
 }
 
-// namersKept bounds how many pages are remembered; others wait for their refresh
-// when their canonical comes to nothing, unless they are the one that led to it.
+// namersKept limits how many pages are remembered; others wait for their refresh if their canonical fails, unless they
+// led to it.
 const namersKept = 100_000
 
 // namers are the pages that were taken for duplicates of a URL when it was not
@@ -259,8 +257,7 @@ func (r *Visitor) Requeue(ctx context.Context, u weburl.URL) error {
 	return err
 }
 
-// Awaiting returns how many pages are remembered until it is known what becomes of the URL
-// that they name as theirs.
+// Awaiting returns the number of pages whose canonical URL is not visited yet.
 func (r *Visitor) Awaiting() int {
 	r.namers.mu.Lock()
 	defer r.namers.mu.Unlock()

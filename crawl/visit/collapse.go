@@ -6,11 +6,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// collapseKey is the meta by which a search collapses the documents of a site.
+// collapseKey is the meta by which a search engine collapses the documents of a site.
 const collapseKey = "collapse_key"
 
-// siteAt is the URL of the site that a document beyond so many path segments belongs
-// to; "" for those that are not beyond.
+// siteAt returns the URL of the site of a document with more than the given number of path segments; "" for others.
 func siteAt(u weburl.URL, depth int) string {
 	path := u.Path()
 	end, n := 1, 0 // behind the segments that are kept

@@ -17,23 +17,23 @@ import (
 // nothing else.
 
 const (
-	// cookieTurnAgain is how long a URL is not asked for once more for its cookies, so that a
-	// site which sends everyone in a circle costs one request more, and no endless ones.
+	// cookieTurnAgain is how long a URL is not requested again for its cookies, so that a site that redirects everyone in
+	// a circle costs one more request, not endless ones.
 	cookieTurnAgain = time.Hour
 	// maxCookieTurns are remembered; with more, redirects in a circle are errors.
 	maxCookieTurns = 10_000
-	// maxCookieHops is how long a circle of redirects is looked for.
+	// maxCookieHops limits the length of a circle of redirects.
 	maxCookieHops = 5
 )
 
-// cookieTurns are the URLs that were asked for again with the cookies that a redirect of
-// theirs gave. The zero value is ready.
+// cookieTurns are the URLs that were requested again with cookies set by their redirect. The zero value is ready for
+// use.
 type cookieTurns struct {
 	mu sync.Mutex
 	at map[weburl.Key]time.Time
 }
 
-// take reports whether a URL may be asked for again, and notes that it is.
+// take reports whether a URL may be requested again, and records it.
 func (c *cookieTurns) take(k weburl.Key, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,8 +67,8 @@ func (v *visit) hasCookies(u weburl.URL) bool {
 	return err == nil && len(jar.Cookies(parsed)) > 0
 }
 
-// againWithCookies gives the lease back if its page redirects to itself and has set a
-// cookie: sites ask in this way whether cookies are kept. The error is leaseEnded then.
+// againWithCookies returns the lease if its page redirects to itself and has set a cookie, which is how sites test for
+// cookies. The error is leaseEnded then.
 func (v *visit) againWithCookies(r *fetcher.Response) error {
 	if len(r.Header.Values("Set-Cookie")) == 0 || v.lease.Record.Kind.IsSource() || !v.hasCookies(v.lease.URL) {
 		return nil

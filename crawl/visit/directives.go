@@ -8,19 +8,19 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// directives are what a page asks for by robots metas and X-Robots-Tag together.
+// directives are the combined directives of a page's robots metas and X-Robots-Tag.
 func (v *visit) directives(response *fetcher.Response, p extract.Page) extract.Directives {
 	return p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.Settings.RobotsAgent))
 }
 
-// Why the page itself wants no document.
+// Reasons of the page itself not to be indexed.
 const (
 	noIndexWords     = "noindex"
 	unavailableWords = "unavailable_after "
 )
 
-// heed puts what the page asks for into the result, and says why it must not be indexed,
-// with words that are empty if it may. A page decides against a rule, never for it.
+// heed applies the page's directives to the result, and returns why it must not be indexed, or empty words if it may. A
+// page can only restrict a rule.
 func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why scheduler.Reason, noIndex string) {
 	result.Directives = directiveFlags(d) | result.Directives&scheduler.Rendered
 	if v.policy.Settings.IgnoreNoIndex {

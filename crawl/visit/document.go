@@ -20,7 +20,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// index puts the page's document into the result, or the reason why it has none.
+// index adds the page's document to the result, or the reason why there is none.
 func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract.Page, read bool,
 	directives extract.Directives, result *scheduler.Result,
 ) error {
@@ -109,8 +109,8 @@ func (v *visit) document(response *fetcher.Response, p extract.Page, in *inside,
 	return document
 }
 
-// metas are the page's, then the rules' and the roots', then what directives and
-// redirects add; each value of a name once.
+// metas returns the page's metas, then those of rules and roots, then those of directives and redirects; each value of
+// a name once.
 func metas(lease *scheduler.Lease, d actionrules.Decision, own []extract.Meta, directives extract.Directives) map[string][]string {
 	m := map[string][]string{}
 	add := func(name, value string) {
@@ -136,7 +136,7 @@ func metas(lease *scheduler.Lease, d actionrules.Decision, own []extract.Meta, d
 	return m
 }
 
-// titleMetas give a page without a title one, in this order.
+// titleMetas are the metas that replace a missing title, in order of preference.
 var titleMetas = []string{"dcterms.title", "dc.title", "og:title", "title"}
 
 // title is the head's, else a meta's, else the last segment of the path.
@@ -155,7 +155,7 @@ func title(p extract.Page, u weburl.URL) string {
 	return strings.NewReplacer("-", " ", "_", " ").Replace(last)
 }
 
-// ownTitle is the title that a page has of its own, "" if it has none.
+// ownTitle returns the page's own title, or "".
 func ownTitle(p extract.Page) string {
 	if p.Title != "" {
 		return p.Title

@@ -16,13 +16,12 @@ import (
 
 // All workers share which types were logged; a mutex guards them, and is held over nothing else.
 
-// extractionError is the meta of a document that could not be read, with the reason
-// in a word.
+// extractionError is the meta with the reason, in one word, why a document could not be read.
 const extractionError = "extraction_error"
 
-// readDocument reads a PDF or office document. One that cannot be read is indexed by
-// its URL and metas alone, as a type is that nothing reads; an error is that of ctx. Quiet: what
-// has no text is not told of yet, as a converter follows.
+// readDocument reads a PDF or office document. One that cannot be read is indexed by its URL and metas alone, like a
+// type without a reader; an error is that of ctx. With quiet, a document without text is not reported yet, because a
+// converter follows.
 func (v *visit) readDocument(ctx context.Context, contentType string, body []byte, quiet bool) (p extract.Page, read bool, err error) {
 	kind, ok := documents.KindOf(contentType, body)
 	switch {
@@ -137,15 +136,15 @@ func (v *visit) unreadType(contentType string) extract.Page {
 	return extract.Page{Metas: []extract.Meta{{Name: extractionError, Content: notRead}}}
 }
 
-// isMedia knows types that have no text by their nature.
+// isMedia recognises types that have no text by nature.
 func isMedia(t string) bool {
 	return strings.HasPrefix(t, "image/") || strings.HasPrefix(t, "audio/") || strings.HasPrefix(t, "video/") || strings.HasPrefix(t, "font/")
 }
 
-// maxUnreadTypes are told apart: a stranger's servers can send any.
+// maxUnreadTypes limits the types that are counted separately: a hostile server can send any.
 const maxUnreadTypes = 1000
 
-// firstOf says of words whether they come for the first time; mu guards what came.
+// firstOf reports whether a word occurs for the first time; mu guards the set of words.
 type firstOf struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -206,7 +205,7 @@ func noteShell(v *visit, result *scheduler.Result) {
 // shownRefused are the refused requests that a reason names.
 const shownRefused = 3
 
-// bodyLimit lets PDF files have a limit of their own.
+// bodyLimit returns the size limit of a body, which can differ for PDF files.
 func (v *visit) bodyLimit(header http.Header) int64 {
 	if documents.IsPDF(header.Get("Content-Type")) {
 		return v.policy.Settings.MaxPDFBytes

@@ -19,7 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// itemBatch is how many items are stored at once.
+// itemBatch is how many items are stored together.
 const itemBatch = 100
 
 // items is one reading of a feed whose items are documents.
@@ -31,7 +31,7 @@ type items struct {
 	batch []scheduler.Link // on their way into the store
 	sum   [16]byte
 	keys  []weburl.Key // of all documents
-	out   []weburl.Key // that are listed, and that the rules keep out
+	out   []weburl.Key // listed items that rules exclude
 }
 
 func isSyntax(err error) bool {
@@ -39,8 +39,8 @@ func isSyntax(err error) bool {
 	return ok
 }
 
-// readItems makes a document of each item that the rules index. The URL is known
-// then, and at rest: its page is not fetched. A URL that is known as a page stays one.
+// readItems makes a document of each item that the rules index. Its URL is then known, and rests: its page is not
+// fetched. A URL known as a page stays a page.
 func (v *visit) readItems(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	r, options, err := v.newItems(ctx, response)
 	if err != nil {
@@ -152,7 +152,7 @@ func (r *items) source(k weburl.Key, source string) (string, *string, error) {
 	return source, movesTo, err
 }
 
-// textOf is the text of what may be HTML.
+// textOf returns the text of a value that may be HTML.
 func textOf(content string, html bool) string {
 	if !html || !strings.ContainsAny(content, "<&") {
 		return strings.Join(strings.Fields(content), " ")

@@ -23,7 +23,7 @@ import (
 // seconds since 1970 as 8 bytes, big endian. A mutex in miss guards the keys that the store finds missing: it may call
 // back after the caller gave up.
 
-// goneElement is why a document is deleted that an XML file had.
+// goneElement is the reason for deleting a document that left its XML file.
 const goneElement = "its element is gone from the XML file"
 
 // xmlFields are the paths in the order of xmlPage's values.
@@ -66,9 +66,8 @@ func xmlPage(x *policy.XMLDocuments, values [][]string) (href string, p extract.
 	return href, p
 }
 
-// readXML makes a document of each element, as readItems does of items. The file is
-// the whole list: a document that is not in it any more is deleted, if it was read to
-// its end.
+// readXML makes a document of each element, as readItems does of items. The file is a complete list: if it was read to
+// its end, documents that left it are deleted.
 func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *policy.XMLDocuments, result *scheduler.Result) error {
 	r, options, err := v.newItems(ctx, response)
 	if err != nil {
@@ -93,11 +92,11 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 	return nil
 }
 
-// listedIn names the value that keeps which documents an XML file had when it was read last.
+// listedIn returns the key of the stored value with the documents of an XML file at its last reading.
 func listedIn(file weburl.Key) scheduler.ValueName { return scheduler.URLValue(file, "crawl.xml") }
 
-// sweep deletes the documents that earlier readings had and this one has not: each such reading is a
-// visit to them. It reports whether deletions are pending.
+// sweep deletes the documents of earlier readings that this one lacks: each such reading counts as a visit. It reports
+// whether deletions are pending.
 func (r *items) sweep() (pending bool, err error) {
 	listed, missing := listedIn(r.v.lease.Key), scheduler.URLValue(r.v.lease.Key, "crawl.xml.missing")
 	since, err := r.missingSince(listed, missing)
@@ -131,7 +130,7 @@ func (r *items) sweep() (pending bool, err error) {
 	return len(since) > 0, err
 }
 
-// missingSince returns the documents that the last reading had, as of now, and those that it missed.
+// missingSince returns the documents of the last reading, in their present state, and those that it lacked.
 func (r *items) missingSince(listed, missing scheduler.ValueName) (map[weburl.Key]time.Time, error) {
 	keys, err := r.v.store.Value(r.ctx, listed)
 	if err != nil {
@@ -152,9 +151,9 @@ func (r *items) missingSince(listed, missing scheduler.ValueName) (map[weburl.Ke
 	return since, nil
 }
 
-// miss deletes documents that are missing since a time, and drops those from the list that are documents of it no
-// more. They are of the class of those that have come to be missing within about a day: a list that replaces some
-// of its items each day does not add them up.
+// miss deletes documents that have been missing since a time, and removes from the list those that no longer belong to
+// the file. Their class counts documents that went missing within about a day, so a list that replaces some items each
+// day does not add them up.
 func (r *items) miss(since map[weburl.Key]time.Time) error {
 	set := r.v.policy.Settings.Frontier.Deletions
 	window, n := set.Confirm*5/6, 0 // readings a day apart are not a day apart to the second
@@ -195,8 +194,8 @@ func (r *items) miss(since map[weburl.Key]time.Time) error {
 	return err
 }
 
-// others are the other XML files of the configuration that had some of the documents when they were read last: a
-// record knows only the file that was read last of all.
+// others returns the other XML files of the configuration that listed some of the documents at their last reading: a
+// record knows only the file that was read last.
 func (r *items) others(missing map[weburl.Key]time.Time) (map[weburl.Key]string, error) {
 	in := map[weburl.Key]string{}
 	for _, s := range r.v.policy.Settings.Sources {

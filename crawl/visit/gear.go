@@ -6,15 +6,14 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
 
-// Rules are in force at a moment: the policy that decides about URLs, and the fetchers.
-// They are immutable; a page keeps those that it began under.
+// Rules are the rules in force: the policy and its fetchers. They are immutable; a page keeps those that it began
+// under.
 type Rules struct {
 	Policy *policy.Policy
 	Gear   *Gear
 }
 
-// Gear is what pages are fetched with by a policy. Policies that differ only in rules may
-// share it.
+// Gear holds the fetching parts of a policy. Policies that differ only in rules may share it.
 type Gear struct {
 	Accesses Accesses
 	Robots   *robots.Cache

@@ -23,7 +23,7 @@ const (
 	// store. More than a few commits' worth gains nothing.
 	HandedMost  = 512
 	handedBytes = 16 << 20
-	// linkBytes is about what a link takes in memory.
+	// linkBytes is the approximate memory of a link.
 	linkBytes = 512
 )
 
@@ -94,9 +94,8 @@ func (h *handedOver) wait() {
 	h.after.Wait()
 }
 
-// AwaitRoom waits while so many outcomes are on their way into the store that no more
-// pages should be fetched. It is called by a worker that holds no URL: what the bounds do not
-// count is one page a worker.
+// AwaitRoom waits while so many outcomes are being stored that no more pages should be fetched. A worker calls it
+// without a URL: one page for each worker is not counted by the limits.
 func (r *Visitor) AwaitRoom() { r.handed.awaitRoom() }
 
 // AwaitStored waits until all pages that were handed over have ended.
@@ -106,7 +105,7 @@ func (r *Visitor) AwaitStored() { r.handed.wait() }
 // way, or 0.
 func (r *Visitor) Storing() time.Duration { return r.handed.oldest() }
 
-// sizeOf is about what an outcome takes in memory.
+// sizeOf estimates the memory of an outcome.
 func sizeOf(r *scheduler.Result) int {
 	n := linkBytes * (1 + len(r.Links))
 	if r.Document != nil {
@@ -115,7 +114,7 @@ func sizeOf(r *scheduler.Result) int {
 	return n
 }
 
-// outcome completes the outcome of the visit by what it went by.
+// outcome completes the outcome of the visit with the data that it was based on.
 func (v *visit) outcome(ctx context.Context, s *step) error {
 	r := s.outcome
 	if v.log.Enabled(ctx, slog.LevelDebug) {
@@ -132,8 +131,7 @@ func (v *visit) outcome(ctx context.Context, s *step) error {
 	return v.visitor.trial.completed(r)
 }
 
-// handOver hands the outcome to the frontier. ended is called when it is stored and all
-// that follows from it is done.
+// handOver passes the outcome to the frontier. ended is called when it is stored and its consequences are complete.
 func (v *visit) handOver(ctx context.Context, s *step, ended func(error)) {
 	if s.response != nil {
 		s.status = s.response.Status
@@ -154,8 +152,8 @@ func (v *visit) handOver(ctx context.Context, s *step, ended func(error)) {
 	v.frontier.HandOver(ctx, v.lease, *s.outcome, func(err error) { v.stored(ctx, s, err, finish) })
 }
 
-// stored does what follows when the outcome is stored, or is not. It does not wait for the
-// store: what does that, also if other rules came into force, goes on beside it.
+// stored handles the consequences when the outcome is stored, or has failed. It does not wait for the store: anything
+// that does, also when other rules came into force, runs in a separate goroutine.
 func (v *visit) stored(ctx context.Context, s *step, err error, finish func(error)) {
 	var copied, named func(context.Context) error
 	if err == nil {

@@ -35,8 +35,8 @@ func newHasher(key HashKey) *hasher {
 	}}}
 }
 
-// document returns the hash of what makes a document another one: title, text, metas, content type, language and
-// source, not times, referrers or markup; and the bytes of a body that nothing reads. Aliases change only its last
+// document returns the hash of a document's content: title, text, metas, content type, language and source, but not
+// times, referrers or markup; also the bytes of a body without a reader. Aliases change only its last
 // copies.AliasBytes: with another alias a document is pushed again, and stays a copy of what it was a copy of.
 func (r *hasher) document(d *push.Document, unread []byte) [16]byte {
 	h := r.free.Get().(*textHash)

@@ -13,7 +13,7 @@ import (
 // isRoot reports whether the URL is inside and a root of the configuration.
 func (v *visit) isRoot() bool { return v.verdict.Inside() && v.verdict.Decision.Root }
 
-// knowRoot has the record of a URL that waited when the roots changed say what it is.
+// knowRoot updates the record of a pending URL that became a root, or no longer is one.
 func (v *visit) knowRoot() {
 	r := &v.lease.Record
 	if v.isRoot() {
@@ -23,8 +23,8 @@ func (v *visit) knowRoot() {
 	}
 }
 
-// leadsOut tells that a redirect leads out of the crawl space, by a verdict of p. Of a root the
-// log tells, too: what the operator wants crawled is not, until the root is another.
+// leadsOut reports that a redirect leads out of the crawl space, by a verdict of p. For a root it also logs a warning,
+// because the root must be changed.
 func (v *visit) leadsOut(p *policy.Policy, target weburl.URL, verdict *policy.Verdict, result *scheduler.Result) {
 	by := p.Detail(verdict)
 	if !v.isRoot() || v.visitor.trial != nil {
@@ -43,7 +43,7 @@ func (v *visit) leadsOut(p *policy.Policy, target weburl.URL, verdict *policy.Ve
 		"url", v.lease.URL.String(), "status", result.Status, "to", target.String(), "by", by, "do", advice)
 }
 
-// tellRoot tells of a root that was not had.
+// tellRoot logs that a root could not be fetched.
 func (v *visit) tellRoot(r *scheduler.Result) {
 	if !v.isRoot() || v.visitor.trial != nil {
 		return
@@ -70,7 +70,7 @@ func (v *visit) isHome(ctx context.Context) error {
 	return err
 }
 
-// adopt goes on by the rules in force now, if they let the page in.
+// adopt switches to the rules now in force, if they allow the page.
 func (v *visit) adopt() {
 	p := v.visitor.sites.InForce().Policy
 	if verdict := p.Judge(policy.Recorded(v.lease.URL, &v.lease.Record)); verdict.Inside() {
@@ -79,5 +79,5 @@ func (v *visit) adopt() {
 	}
 }
 
-// rules are those that the visit goes by.
+// rules returns the rules of the visit.
 func (v *visit) rules() *Rules { return &Rules{Policy: v.policy, Gear: v.gear} }

@@ -10,7 +10,7 @@ import (
 
 // All workers count new URLs, and traps ask for the counts; mu guards them.
 
-// trapHosts is how many hosts are counted; any others have no limit.
+// trapHosts is how many hosts are counted; others have no limit.
 const trapHosts = 1 << 20
 
 // HostURLs counts the stored URLs by host, for traps. URLs that are removed count until the

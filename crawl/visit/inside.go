@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// inside holds the values of a page's Fields. The zero value is that of a page without any.
+// inside holds the values of a page's Fields. The zero value is that of a page without Fields.
 type inside struct {
 	fields []Found
 }
@@ -26,14 +26,14 @@ type Found struct {
 	Name     string   `json:"name"`
 	Selector string   `json:"select"`
 	Values   []string `json:"values"`
-	// Failed says why it was not looked for, or not to the end.
+	// Failed is the reason why the search did not run or finish.
 	Failed string `json:"failed,omitempty"`
-	// Cut says that it is a content longer than it may be.
+	// Cut means that it is a content that exceeds the limit.
 	Cut bool `json:"cut,omitempty"`
 }
 
-// lookInside looks in a page for all Fields whose condition matches, and makes its text that of its
-// main content, if that is wanted. What goes wrong leaves it as it is; an error is that of ctx.
+// lookInside extracts all Fields whose condition matches, and replaces the page's text by its main content if
+// configured. On a failure the page is unchanged; an error is that of ctx.
 func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *extract.Page, result *scheduler.Result) (inside, error) {
 	var in inside
 	isPage := extract.IsHTML(response.Header.Get("Content-Type"), response.Body)
@@ -88,7 +88,7 @@ func (f *Found) textOf(field *policy.Field, p *extract.Page) {
 	f.Values = append(f.Values, text)
 }
 
-// search is a look through a page, or what is left of it, in another process.
+// search is a search of a page, or of its kept part, in another process.
 type search struct {
 	order  tree.Order
 	body   []byte
@@ -103,15 +103,14 @@ func (s *search) next() tree.Picked {
 	return s.found.Picked[s.taken-1]
 }
 
-// lookedFor are the Fields that are looked for in a page: by a search of the whole page, of what is kept of it, or by
-// none.
+// lookedFor are the Fields to extract from a page: from the whole page, from its kept part, or without a search.
 type lookedFor struct {
 	fields      []*policy.Field
 	by          []*search
 	whole, kept *search
 }
 
-// looked says what to look for in a page, and where.
+// looked returns what to extract from a page, and from which part.
 func (v *visit) looked(response *fetcher.Response, p *extract.Page, main bool) *lookedFor {
 	all := &lookedFor{whole: &search{order: tree.Order{ContentType: "text/html; charset=" + p.Charset}, body: response.Body}}
 	all.kept = all.whole
@@ -140,7 +139,7 @@ func (v *visit) looked(response *fetcher.Response, p *extract.Page, main bool) *
 	return all
 }
 
-// baseAddress is what addresses in a page are relative to.
+// baseAddress returns the base of a page's relative addresses.
 func baseAddress(page weburl.URL, p *extract.Page) string {
 	if base, err := BaseOf(page, extract.Page{}).Resolve(p.Base); p.Base != "" && err == nil {
 		return base.String()
@@ -148,7 +147,7 @@ func baseAddress(page weburl.URL, p *extract.Page) string {
 	return page.String()
 }
 
-// mainContent makes the text of a page that of its main content, if one was found.
+// mainContent replaces the text of a page by its main content, if one was found.
 func (v *visit) mainContent(s *search, p *extract.Page) {
 	if s.failed == "" {
 		v.meter.Fields.AddMain(s.found.Main != "")
@@ -160,7 +159,7 @@ func (v *visit) mainContent(s *search, p *extract.Page) {
 	}
 }
 
-// search has another process look through a page. What fails is noted; an error is that of ctx.
+// search searches a page in another process. It records failures; an error is that of ctx.
 func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) {
 	picks := s.order.Picks
 	switch {
@@ -213,7 +212,7 @@ func (v *visit) unsearched(body []byte, reason documents.Reason, words string) {
 		"url", v.lease.URL.String(), "bytes", len(body), "error", words)
 }
 
-// plainValues are those of a field that needs no tree.
+// plainValues returns the values of a field that needs no tree.
 func plainValues(f *policy.Field, response *fetcher.Response, p *extract.Page) []string {
 	var values []string
 	if f.Kind == tree.Header {
@@ -271,7 +270,7 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 	v.meter.HostPages.AddSearched(v.lease.Place.Host, all)
 }
 
-// valuesOf are those of the first field of a name that found some, and whether they were cut.
+// valuesOf returns the values of the first field of a name that found some, and whether they were truncated.
 func (in *inside) valuesOf(name string) (values []string, cut bool) {
 	for i := range in.fields {
 		if in.fields[i].Name == name && len(in.fields[i].Values) > 0 {
@@ -281,7 +280,7 @@ func (in *inside) valuesOf(name string) (values []string, cut bool) {
 	return nil, false
 }
 
-// title is that of the Field of this name, where it found one; else the page's.
+// title returns the value of the Field title if it found one, or else the page's title.
 func (in *inside) title(p extract.Page, u weburl.URL) string {
 	if values, _ := in.valuesOf("title"); len(values) > 0 {
 		return values[0]

@@ -13,7 +13,7 @@ import (
 // counts as a redirect; a slower one is a link.
 const refreshIsRedirect = 5
 
-// BaseOf is what the references of a page are relative to.
+// BaseOf returns the base of a page's relative references.
 func BaseOf(page weburl.URL, p extract.Page) weburl.Base {
 	b, err := weburl.NewBase(page.String())
 	if err != nil {
@@ -77,7 +77,7 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 // that was refused last: of several spellings of one URL, the first that is accepted counts.
 type spellings[K comparable] map[K]string
 
-// accepted stands for the spelling of a URL that was accepted; no spelling begins so.
+// accepted represents the accepted spelling of a URL; no spelling begins like this.
 const accepted = "\x00"
 
 // open reports whether a link is to be judged: its URL was not accepted, nor refused last in
@@ -102,8 +102,8 @@ func (s spellings[K]) accept(k K) bool {
 	return before != accepted
 }
 
-// spelling is the host of u as a reference on the page spells it, or, where it
-// names none, as the page's own was; it may be empty.
+// spelling is the host of u as spelled by a reference on the page or, for a relative one, by the page's own URL; it may
+// be empty.
 func (v *visit) spelling(href string, u weburl.URL) string {
 	if host := HostIn(href); host != "" || u.Host() != v.lease.URL.Host() {
 		return host

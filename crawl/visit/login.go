@@ -16,10 +16,9 @@ import (
 // loginHosts is for how many hosts the last page that asked for a password is kept.
 const loginHosts = 10_000
 
-// logins tells log-in pages from pages that have a log-in box: a page in place of
-// others is the same at one URL after the other. So one is a log-in page if it
-// asks for a password and has title and text of the page before it, at another URL
-// of the host, that asked for one. The first of a row is not known yet.
+// logins distinguishes log-in pages from pages with a log-in box: a log-in page that replaces others is the same at
+// every URL. So a page is a log-in page if it has a password field, and title and text of the previous such page at
+// another URL of the host. The first of a series is not recognised.
 type logins struct {
 	mu   sync.Mutex
 	last map[weburl.HostKey]passwordPage

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// logFetched writes the crawl log's line of a URL that was asked for.
+// logFetched writes the crawl log's line for a requested URL.
 func (v *visit) logFetched(s *step) {
 	if v.policy.Settings.CrawlLog == "" || s.asked != AskedPage {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
 
-// refuse leaves the body of an answer unread whose MIME type is excluded. What says
-// nothing of its type, which may be a listed one, is judged when the body is there.
+// refuse discards the body of a response whose MIME type is excluded. A response with an uninformative type, which may
+// be a listed one, is judged when the body is there.
 func (v *visit) refuse(status int, header http.Header) bool {
 	contentType := header.Get("Content-Type")
 	if status != http.StatusOK || v.policy.Settings.Space.MIME != nil && v.policy.Settings.Space.MIME.Include && saysNothing(mediaType(contentType)) {
@@ -27,9 +27,8 @@ func (v *visit) mime(contentType string) crawlspace.Verdict {
 	return v.policy.Space.JudgeMIME(policy.Recorded(v.lease.URL, &v.lease.Record), contentType)
 }
 
-// sniff returns the answer the type that its body shows, where the declared one says
-// nothing, or says text of a body that is plainly none (WHATWG MIME Sniffing). It
-// reports whether the type that it has then is read.
+// sniff sets the type of a response from its body if the declared type is uninformative, or is text although the body
+// clearly is not (WHATWG MIME Sniffing). It reports whether the resulting type has a reader.
 func (v *visit) sniff(r *fetcher.Response) crawlspace.Verdict {
 	declared := mediaType(r.Header.Get("Content-Type"))
 	shown := ""
@@ -48,7 +47,7 @@ func (v *visit) sniff(r *fetcher.Response) crawlspace.Verdict {
 	return v.mime(shown)
 }
 
-// mediaTypeBytes is how long a type can be (RFC 6838): a record keeps it.
+// mediaTypeBytes is the maximum length of a type (RFC 6838): records store it.
 const mediaTypeBytes = 255
 
 // mediaType is the type without its parameters, in lower case, "" if it is not
@@ -65,7 +64,7 @@ func mediaType(contentType string) string {
 	return t
 }
 
-// saysNothing is true of the types that servers give to what they do not know.
+// saysNothing reports whether a type is one that servers send for unknown content.
 func saysNothing(t string) bool {
 	switch t {
 	case "", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream", "binary/octet-stream",
@@ -90,8 +89,8 @@ func beginsAsText(body []byte) bool {
 		!bytes.HasPrefix(body, []byte("GIF8")) && !bytes.HasPrefix(body, []byte("RIFF"))
 }
 
-// signature is the type that a body shows. It knows beside the signatures of the
-// standard those of documents.
+// signature returns the type that a body's first bytes show. Besides the signatures of the standard it recognises those
+// of documents.
 func signature(body []byte) string {
 	switch {
 	case bytes.HasPrefix(body, []byte(`{\rtf`)):
@@ -104,7 +103,7 @@ func signature(body []byte) string {
 	return http.DetectContentType(body)
 }
 
-// compoundType is what a compound file holds, the container of old binary formats.
+// compoundType returns the type of a compound file, the container of old binary formats.
 func compoundType(body []byte) string {
 	switch kind, _ := documents.KindOf("", body); kind {
 	case "doc":
@@ -118,7 +117,7 @@ func compoundType(body []byte) string {
 	return "application/octet-stream"
 }
 
-// zipType is what a ZIP file holds, as its reader will take it.
+// zipType returns the type of a ZIP file, by the same test as its reader.
 func zipType(body []byte) string {
 	const (
 		openDocument = "mimetypeapplication/vnd.oasis.opendocument."

@@ -13,15 +13,15 @@ var (
 	errRedirectLoop = errors.New("it leads to itself")
 )
 
-// What is wrong with a 200, in words.
+// The faults of a response with status 200, as text.
 const (
 	tooLong        = "longer than maxBodyBytes or maxPDFBytes: the rest is not read"
 	cannotRead     = "the page cannot be read: "
 	cannotReadFile = "the document cannot be read: "
 )
 
-// extract reads a body by its type. A type that nothing reads gives a page
-// without text and read false: it is indexed by its URL and metas alone.
+// extract reads a body by its type. A type without a reader yields a page without text and read false: it is indexed by
+// its URL and metas alone.
 func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Page, read bool, err error) {
 	contentType := r.Header.Get("Content-Type")
 	var converter *extract.Converter
@@ -51,8 +51,8 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 	return p, true, err
 }
 
-// linkHeaders puts what the response's header names into the page: the target of a Refresh and the
-// canonical URL of a Link. They replace the page's own, and are relative to the requested URL.
+// linkHeaders adds the URLs of response headers to the page: the target of Refresh and the canonical URL of Link. They
+// override the page's own, and are relative to the requested URL.
 func (v *visit) linkHeaders(r *fetcher.Response, p *extract.Page) {
 	base := BaseOf(v.lease.URL, extract.Page{})
 	if seconds, target := extract.Refresh(r.Header.Get("Refresh")); target != "" {

@@ -16,10 +16,10 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// browserWait is how long a URL waits that no browser can be started for.
+// browserWait is how long a URL waits if no browser can be started.
 const browserWait = 10 * time.Minute
 
-// pageOf reads the body of a 200, as a browser makes it where its Fetch says so. With a fault in the result nothing was
+// pageOf reads the body of a 200, after rendering if its Fetch requires it. If the result has a fault, nothing was
 // read; an error may be leaseEnded.
 func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *scheduler.Result) (p extract.Page, read bool, err error) {
 	how := v.access.render
@@ -47,9 +47,9 @@ func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *schedul
 	return p, read, err
 }
 
-// staysBare judges a page that has hardly any text once its scripts ran, by how the server sent it. If the scripts
-// wrote nothing while requests of theirs failed, what is indexed of the page stays. If they emptied it, such as by an
-// error, it is read as it was sent. If it may lack its text, it counts as an application shell.
+// staysBare decides about a page that has hardly any text after its scripts ran. If the scripts wrote nothing and some
+// of their requests failed, the page's indexed document stays. If they emptied the page, for example by an error, it is
+// read as it was sent. If its text may be missing, it counts as an application shell.
 func (v *visit) staysBare(ctx context.Context, sent, r *fetcher.Response, bare *extract.Page, failed int, result *scheduler.Result) (extract.Page, bool, error) {
 	p, read, err := v.extract(ctx, sent)
 	if err != nil {
@@ -72,8 +72,8 @@ func (v *visit) staysBare(ctx context.Context, sent, r *fetcher.Response, bare *
 	return p, read, nil
 }
 
-// render puts what a browser makes of an answer in its place, and returns how many requests of the page
-// failed. Status and headers stay what they were.
+// render replaces the body of a response by the rendered page, and returns how many of the page's requests failed.
+// Status and headers stay.
 func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Response, result *scheduler.Result) (failed int, err error) {
 	v.slot.Now(meter.WaitsForFetch)
 	defer v.slot.Now(meter.Working)
@@ -103,7 +103,7 @@ func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Respo
 	return out.Failed, nil
 }
 
-// notRendered is what a page comes to whose rendering failed: an error of its own kind, or the wait for a browser.
+// notRendered is the outcome of a page whose rendering failed: a separate error, or a wait for a browser.
 func (v *visit) notRendered(ctx context.Context, err error, result *scheduler.Result) error {
 	result.Fault, result.Words = fault.Render, err.Error()
 	if known, ok := errors.AsType[*render.Error](err); ok {
@@ -119,8 +119,8 @@ func (v *visit) notRendered(ctx context.Context, err error, result *scheduler.Re
 	return nil
 }
 
-// refreshes reports whether a page is to be fetched whole each time: that its answer is what it was says
-// nothing of what its scripts make of it.
+// refreshes reports whether a page is always fetched in full, because an unchanged response can still render
+// differently.
 func (a *Access) refreshes() bool { return a.render != nil }
 
 // sent are the headers that a page's own request adds to those of the crawler.

@@ -23,7 +23,7 @@ import (
 const (
 	// maxRobotsSteps bounds the requests for the robots.txt of another origin, redirects included.
 	maxRobotsSteps = 6
-	// othersRest is how long another host's rest may last for a page to wait for it.
+	// othersRest is the longest rest of another host that a page waits for.
 	othersRest = 10 * time.Second
 )
 
@@ -42,7 +42,7 @@ type pageRequests struct {
 type PageRequest struct {
 	URL    string `json:"url"`
 	Kind   string `json:"kind"`             // of the DevTools protocol: Script, XHR, Fetch and so on
-	Status int    `json:"status,omitempty"` // 0: there was no answer
+	Status int    `json:"status,omitempty"` // 0 if there was no response
 	Error  string `json:"error,omitempty"`
 }
 
@@ -57,7 +57,7 @@ func newPageRequests(v *visit, page *fetcher.Response) *pageRequests {
 	return &pageRequests{visit: v, public: !fetcher.IsInternal(page.Address), hosts: map[weburl.HostKey]*askedHost{}, access: v.access}
 }
 
-// end has the other hosts rest, and returns how often the page's own was asked.
+// end lets the other hosts rest, and returns the number of requests to the page's own host.
 func (q *pageRequests) end() (own int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -76,7 +76,7 @@ func refused(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), render.ErrRefused)
 }
 
-// fetch makes a request as the page's own was made, or refuses it. A dry run notes it.
+// fetch makes a request like the page's own, or refuses it. A dry run records it.
 func (q *pageRequests) fetch(ctx context.Context, r render.Request) (render.Answer, error) {
 	answer, err := q.ask(ctx, r)
 	if q.visit.visitor.trial != nil {
@@ -142,7 +142,7 @@ func (q *pageRequests) ask(ctx context.Context, r render.Request) (render.Answer
 // isOwn reports whether a URL is of the page's own origin.
 func (q *pageRequests) isOwn(u weburl.URL) bool { return u.HostKey() == q.visit.lease.Place.Host }
 
-// ownWay is how the page's own origin is asked: with its log-in, or with its cookies.
+// ownWay returns the settings for requests to the page's own origin: with its log-in, or with its cookies.
 func (q *pageRequests) ownWay(u weburl.URL, by *Access) (end func(), do auth.Do, err error) {
 	switch {
 	case by.login != nil:
@@ -158,8 +158,9 @@ func (q *pageRequests) ownWay(u weburl.URL, by *Access) (end func(), do auth.Do,
 	return func() {}, by.fetcher.Do, nil
 }
 
-// by is how a URL is asked for. A page may use the log-in of its own origin only, and headers of its own Fetch; one
-// from an address that anybody can reach asks none of a private network, also where its own name leads there meanwhile.
+// by returns the settings for a request to a URL. A page may use only its own origin's log-in, and its own Fetch's
+// headers. A page with a public address may not make requests to a private network, even if its own name resolves there
+// meanwhile.
 func (q *pageRequests) by(u weburl.URL) (*Access, error) {
 	by, own := q.visit.gear.Accesses.of(u), q.isOwn(u)
 	switch {
@@ -198,7 +199,7 @@ func (q *pageRequests) enter(ctx context.Context, u weburl.URL, by *Access) erro
 	return h.err
 }
 
-// await waits until a host may be asked, if that is soon.
+// await waits until a host may be visited, if that is soon.
 func (q *pageRequests) await(ctx context.Context, key weburl.HostKey) error {
 	until := q.visit.frontier.RestsUntil(key)
 	switch rest := time.Until(until); {

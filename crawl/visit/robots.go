@@ -12,9 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// askRobots asks robots.txt about the lease's URL. Its outcome is an exclusion if it
-// forbids the URL. The lease ends if robots.txt had to be fetched first: the host's pause
-// comes between that and the page.
+// askRobots applies robots.txt to the lease's URL. Its outcome is an exclusion if robots.txt forbids the URL. The lease
+// ends if robots.txt had to be fetched first: the host's pause comes before the page.
 func (v *visit) askRobots(ctx context.Context) (step, error) {
 	verdict, err := v.gear.Robots.Verdict(ctx, v.policy.Settings.RobotsAgent, v.lease.URL)
 	if err != nil {
@@ -50,7 +49,7 @@ func (v *visit) askRobots(ctx context.Context) (step, error) {
 	return step{}, nil
 }
 
-// robotsUnreachable is why a URL waits whose robots.txt gives an error.
+// robotsUnreachable is the reason of URLs whose robots.txt responds with an error.
 const robotsUnreachable = "robots.txt cannot be had"
 
 // robotsPause is how long a lease waits while another worker fetches its host's robots.txt.

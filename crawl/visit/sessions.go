@@ -12,8 +12,8 @@ import (
 type SessionStatus struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// State is "unproven", "good", "logged out" or "failed"; Words say why it failed,
-	// and Until when it is tried again.
+	// State is "unproven", "good", "logged out" or "failed"; Words describe the failure, and Until is the time of the next
+	// attempt.
 	State  string     `json:"state"`
 	Words  string     `json:"words,omitempty"`
 	Until  *time.Time `json:"until,omitempty"`

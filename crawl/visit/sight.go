@@ -12,48 +12,47 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Sight is what a dry run sees of a visit. A nil one looks at nothing.
+// Sight records a visit for a dry run. A nil Sight records nothing.
 type Sight struct {
-	// Excluded says by what the URL is excluded; then it was not asked for.
+	// Excluded is what excludes the URL, which then was not requested.
 	Excluded string
-	// Robots is the word of a robots.State for what its robots.txt says, CrawlDelay the pause
-	// that is kept for it, and AskedDelay the one that it asks for.
+	// Robots is the scheduler.RobotsState of its robots.txt as a word, CrawlDelay the pause applied, and AskedDelay the
+	// pause requested by robots.txt.
 	Robots                 string
 	CrawlDelay, AskedDelay time.Duration
 	// LogIn are the steps of the log-in, and the requests that it is for.
 	LogIn []auth.Event
-	// Answer is the page's, nil if there was none that can be used.
+	// Answer is the page's response, nil without a usable one.
 	Answer *fetcher.Response
-	// Location is where the answer, or a meta refresh, leads to.
+	// Location is the target of the response's redirect, or of a meta refresh.
 	Location string
-	// Page is the page read from a 200, or nil. Read says that something reads
-	// its type.
+	// Page is the page read from a 200, or nil. Read means that its type has a reader.
 	Page       *extract.Page
 	Read       bool
 	Directives extract.Directives
-	// Plain is the page as it was read before a browser made it, Rendered what that was; nil where it was not rendered.
+	// Plain is the page before rendering, Rendered the result; nil without rendering.
 	Plain    *extract.Page
 	Rendered *render.Rendered
 	// Requested are the requests that were made or refused for it in the browser.
 	Requested []PageRequest
-	// Emptied says that nothing was left of the page in the browser, so that it counts as it was before.
+	// Emptied means that scripts left nothing of the page, so the original was used.
 	Emptied bool
-	// Follows says that the page's links are followed, by rules and directives.
+	// Follows means that rules and directives allow the page's links to be followed.
 	Follows bool
-	// Fields are those that were looked for in the page.
+	// Fields are the Fields that were searched for.
 	Fields []Found
 	// MainText is the text of the main content, "" if it was not looked for or not found.
 	MainText string
-	// Document is what would be pushed, nil for none.
+	// Document is the document to push, nil for none.
 	Document *push.Document
 }
 
-// Words are what the page asks for.
+// Words returns the page's directives.
 func (t *Sight) Words() []string {
 	return append([]string{}, directiveFlags(t.Directives).Words()...)
 }
 
-// see has the dry run look at something, if there is one.
+// see lets a dry run record something, if there is one.
 func (t *Sight) see(look func(*Sight)) {
 	if t != nil {
 		look(t)

@@ -24,8 +24,8 @@ const (
 	maxSitemaps = 1000
 )
 
-// NameSources makes URLs known as sources, known pages too. again says of a source
-// that was read before that it is read once more, and in full. It may be repeated.
+// NameSources stores URLs as sources, including known pages. again requests that known sources be read again in full.
+// It may be repeated.
 func NameSources(ctx context.Context, frontier *scheduler.Frontier, links []scheduler.Link, again func(weburl.Key, *scheduler.Record) bool) error {
 	if len(links) == 0 {
 		return nil
@@ -46,8 +46,7 @@ func NameSources(ctx context.Context, frontier *scheduler.Frontier, links []sche
 	return err
 }
 
-// toSource is the change of a known URL that l names as a source, nil if it is known as
-// that already.
+// toSource returns the change of a known URL that l names as a source, nil if it is one already.
 func toSource(r scheduler.Record, l *scheduler.Link, again bool) *scheduler.Change {
 	wasSource, kind := r.Kind.IsSource(), kindOf(&r, l)
 	if kind == r.Kind && !unnamed(&r) && (r.Root || !l.Root) && (!again || r.Errors > 0) {
@@ -69,8 +68,8 @@ func toSource(r scheduler.Record, l *scheduler.Link, again bool) *scheduler.Chan
 	return change
 }
 
-// kindOf is what a stored URL is when l names it. The configuration has precedence,
-// but what robots.txt names is free of its rules.
+// kindOf returns the kind of a stored URL when l names it. The configuration has precedence, but URLs named by
+// robots.txt are exempt from its rules.
 func kindOf(r *scheduler.Record, l *scheduler.Link) scheduler.Kind {
 	switch {
 	case !r.Kind.IsSource(), unnamed(r), r.Kind == scheduler.KindSitemap && l.Kind == scheduler.KindNamedSitemap:
@@ -124,8 +123,8 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 	})
 }
 
-// freeOfRobots reports whether robots.txt cannot forbid the URL that was taken, because it
-// names it, or the index that lists it: it is there for crawlers.
+// freeOfRobots reports whether robots.txt cannot forbid the leased URL, because it names it, or the index that lists
+// it.
 func (v *visit) freeOfRobots(ctx context.Context) (bool, error) {
 	r := &v.lease.Record
 	if r.Kind != scheduler.KindSitemap || !v.policy.Settings.CrawlSitemaps {
@@ -139,7 +138,7 @@ func (v *visit) freeOfRobots(ctx context.Context) (bool, error) {
 	return r.Kind == scheduler.KindNamedSitemap, err
 }
 
-// robotsOf is the URL of the robots.txt that is asked about u.
+// robotsOf returns the URL of the robots.txt that applies to u.
 func robotsOf(u weburl.URL) string { return u.Origin() + "/robots.txt" }
 
 // namedBy are the sitemaps that the robots.txt of u's origin names.
@@ -182,8 +181,8 @@ func (v *visit) stillNamed(ctx context.Context) (bool, error) {
 	return !unnamed(&parent), err
 }
 
-// reread fetches the robots.txt that named the source, if that is its host's own and due to be
-// read again: an old copy gives no source up. One that is in flight would miss being named again.
+// reread fetches the robots.txt that named the source, if it is that of the host itself and due: an old copy cannot
+// remove a source. A source in flight would miss being named again.
 func (v *visit) reread(ctx context.Context) (step, error) {
 	if v.lease.Record.Referrer != robotsOf(v.lease.URL) || !v.policy.Settings.CrawlSitemaps {
 		return step{}, nil

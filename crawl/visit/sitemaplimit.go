@@ -17,8 +17,7 @@ import (
 // share the counts, which a mutex guards; it is held while the store is counted, so that this
 // is done once.
 
-// recountAfter is how often the store is counted again for a host that is full: some of its
-// sitemaps may be gone.
+// recountAfter is how often the store is counted again for a host at its limit: some of its sitemaps may be gone.
 const recountAfter = time.Hour
 
 // sitemapCounts counts the sources of each host. The store is counted only once a host
@@ -26,7 +25,7 @@ const recountAfter = time.Hour
 type sitemapCounts struct {
 	mu      sync.Mutex
 	counts  map[weburl.HostKey]int // up to trapHosts
-	counted time.Time              // when the store was; zero: only what is new since the start is
+	counted time.Time              // when the store was counted; zero if only new ones since the start are included
 	told    map[weburl.HostKey]int // how often tellRefused was called for a host, up to trapHosts
 }
 
@@ -84,7 +83,7 @@ func (s *sitemapCounts) take(host weburl.HostKey, most int) bool {
 	return true
 }
 
-// giveBack takes back what take counted.
+// giveBack undoes take.
 func (s *sitemapCounts) giveBack(host weburl.HostKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,15 +92,14 @@ func (s *sitemapCounts) giveBack(host weburl.HostKey) {
 	}
 }
 
-// newSource is a link to a source that was none before.
+// newSource is a link to an unknown source.
 type newSource struct {
 	at    int  // in the links
 	known bool // as a page
 }
 
-// roomForSources drops the new sources for which their hosts have no room, and says how
-// many these are. Free ones, which robots.txt names or another source redirects to, are
-// counted but not asked about traps.
+// roomForSources drops new sources beyond their host's limit, and returns their number. Free ones, which robots.txt
+// names or another source redirects to, are counted but not subject to traps.
 func (v *visit) roomForSources(ctx context.Context, links []scheduler.Link, free bool) (kept []scheduler.Link, refused int, err error) {
 	fresh, err := v.newSources(ctx, links)
 	if err != nil || len(fresh) == 0 {
@@ -133,7 +131,7 @@ func (v *visit) roomForSources(ctx context.Context, links []scheduler.Link, free
 	return kept, refused, nil
 }
 
-// nameChildren stores the sitemaps gathered so far for which there is room.
+// nameChildren stores the sitemaps gathered so far, up to the limit.
 func (r *reading) nameChildren() error {
 	children, full, err := r.v.roomForSources(r.ctx, r.children, false)
 	if err != nil {

@@ -19,17 +19,16 @@ import (
 )
 
 const (
-	// sourceBatch is how many links of a source are stored at once, where it has more
-	// than sourceWhole: fewer are stored in one step with its outcome.
+	// sourceBatch is how many links of a source are stored together if it has more than sourceWhole. Fewer links are
+	// stored together with its outcome.
 	sourceBatch = 2000
 	sourceWhole = 5000
-	// indexDepth is how many indexes may lie inside each other (sitemaps.org has one;
-	// real sites have two).
+	// indexDepth is the allowed nesting of indexes (sitemaps.org has one level; real sites have two).
 	indexDepth = 2
-	// foreignOrigins are how many other hosts' robots.txt are asked about one sitemap.
+	// foreignOrigins limits how many other hosts' robots.txt are consulted for one sitemap.
 	foreignOrigins = 1000
-	// lineage is how many steps back from a sitemap a robots.txt may name it: at the
-	// index that lists it, and at what redirects there.
+	// lineage is how many steps before a sitemap may be named by a robots.txt: the index that lists it, and redirects to
+	// it.
 	lineage = 4
 )
 
@@ -47,7 +46,7 @@ type reading struct {
 
 	origins   map[string]bool // other hosts, and whether their robots.txt names the sitemap
 	ancestors map[weburl.Key]bool
-	// unsure says that a robots.txt was not at hand: the next reading may take more.
+	// unsure means that a robots.txt was not available: the next reading may accept more.
 	unsure bool
 	n, foreign, outside, full,
 	bad int // entries: all, of other hosts, that rules exclude, for which there is no room, that are no URLs
@@ -106,8 +105,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	return nil
 }
 
-// sourceWords says how the reading of a source went. One that was not read to its
-// end is read in full the next time.
+// sourceWords describes the result of reading a source. One that was not read to its end is read in full the next time.
 func (v *visit) sourceWords(result *scheduler.Result, what string, s feeds.Summary, err error, more string) {
 	result.Reason = scheduler.ReasonSource
 	result.NoDocument = fmt.Sprintf("%s: %d entries%s", what, s.Entries, more)
@@ -126,7 +124,7 @@ func forgetValidators(result *scheduler.Result) {
 	result.ETag, result.LastModified, result.Date = "", "", ""
 }
 
-// words returns the counts of entries that were not taken.
+// words returns the counts of ignored entries.
 func (r *reading) words() string {
 	var s string
 	for _, c := range []struct {
@@ -280,9 +278,8 @@ func (r *reading) applyHints() error {
 	return err
 }
 
-// speaksFor reports whether what the source lists of u's host counts: that of its own
-// host, and that of a host whose robots.txt names it, or the index that lists it
-// (sitemaps.org, "Sitemaps & Cross Submits"). Feeds may list what they like.
+// speaksFor reports whether a source may list URLs of u's host: its own host, and any host whose robots.txt names it,
+// or the index that lists it (sitemaps.org, "Sitemaps & Cross Submits"). Feeds may list any host.
 func (r *reading) speaksFor(u weburl.URL) (bool, error) {
 	if r.v.lease.Record.Kind == scheduler.KindFeed || sameSite(u, r.v.lease.URL) {
 		return true, nil

@@ -16,8 +16,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// visit is one lease on its way. It belongs to one worker until its outcome is handed over,
-// then to who tells that it is stored.
+// visit is one lease in progress. It belongs to one worker until its outcome is handed over, then to the goroutine that
+// reports that it is stored.
 type visit struct {
 	visitor  *Visitor
 	frontier *scheduler.Frontier
@@ -32,28 +32,27 @@ type visit struct {
 	lease   *scheduler.Lease
 	slot    *meter.Slot
 	verdict policy.Verdict
-	// indexed says that the rules let the page be a document; if not, why and unindexed
-	// say why.
+	// indexed means that the rules allow the page to be a document; otherwise why and unindexed are the reason.
 	indexed   bool
 	why       scheduler.Reason
 	unindexed string
-	// machineFailed is why this machine did not get the document read, nil if it did.
+	// machineFailed is the reason why this machine could not read the document, or nil.
 	machineFailed error
 	// refusedData are the requests for data that the page may not make in the browser.
 	refusedData []string
 }
 
-// step is what a stage came to: an answer to go on with, or the outcome of the visit.
+// A step is the result of a stage: either a response to continue with, or the visit's final outcome.
 type step struct {
-	asked    Asked // the requests so far
+	asked    Asked // requests so far
 	response *fetcher.Response
 	failure  error             // of the request, if there is no response
-	outcome  *scheduler.Result // nil: go on
+	outcome  *scheduler.Result // nil to continue
 	status   int               // of the response, when that is read
 }
 
-// leaseEnded ends a visit without an outcome of its own: the lease was given back, or the
-// URL waits. cause is what failed in doing so, nil if nothing did.
+// leaseEnded ends a visit without an outcome: the lease was returned, or the URL waits. cause is the error of doing so,
+// or nil.
 type leaseEnded struct{ cause error }
 
 func (e leaseEnded) Error() string { return fmt.Sprintf("the lease has ended: %v", e.cause) }
@@ -91,7 +90,7 @@ func (v *visit) giveBack(asked Asked, until time.Time) error {
 	return leaseEnded{}
 }
 
-// wait has the URL wait until a time for a reason that tells nothing of the URL.
+// wait delays the URL until a time, for a reason that is no fault of the URL.
 func (v *visit) wait(ctx context.Context, until time.Time, why scheduler.Reason, detail string) error {
 	return leaseEnded{v.frontier.Wait(ctx, v.lease, until, why, detail)}
 }
@@ -169,12 +168,11 @@ func (v *visit) outside(ctx context.Context) (step, error) {
 	return shutOut(v.policy.Exclusion(&v.verdict)), nil
 }
 
-// proxyWait is how long a URL waits whose proxy does not pass it on. That says nothing
-// of the page, however long it lasts.
+// proxyWait is how long a URL waits if its proxy fails. That is never held against the page.
 const proxyWait = 10 * time.Minute
 
-// request is conditional where an unchanged answer would be enough: the page was
-// good before, by the rules in force, and what they want of it has been done.
+// request returns a conditional request if an unchanged response suffices: the page was good before, by the rules in
+// force, and everything that they require has been done.
 func (v *visit) request() fetcher.Request {
 	r, d := &v.lease.Record, &v.verdict.Decision
 	if r.Kind.IsSource() {
@@ -191,7 +189,7 @@ func (v *visit) request() fetcher.Request {
 	return conditional(q, r)
 }
 
-// conditional makes a request that is done where nothing has changed since the record.
+// conditional makes a request conditional on changes since the record.
 func conditional(q fetcher.Request, r *scheduler.Record) fetcher.Request {
 	q.ETag, q.LastModified = r.ETag, r.LastModified
 	if q.ETag == "" && q.LastModified == "" {
@@ -200,7 +198,7 @@ func conditional(q fetcher.Request, r *scheduler.Record) fetcher.Request {
 	return q
 }
 
-// failed is the outcome of a request that got no usable answer.
+// failed is the outcome of a request without a usable response.
 func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	if ctx.Err() != nil {
 		return s, ctx.Err()
@@ -220,8 +218,8 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	return s, nil
 }
 
-// readerWait is how long a URL with a document waits after maxTemporaryErrors attempts to read its
-// new version. That says nothing of the page, however long it lasts.
+// readerWait is how long a URL with a document waits after maxTemporaryErrors attempts to read its new version. That is
+// never held against the page.
 const readerWait = scheduler.RetryLongest
 
 // lastAttempt reports whether one more temporary error would be too many, however far apart they are.

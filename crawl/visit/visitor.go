@@ -23,8 +23,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Visitor is what the visits of one crawl work with, and what they learn for each other.
-// All workers share it; each part that changes has a lock of its own.
+// Visitor is the shared state of one crawl's visits. All workers use it; each part that changes has its own lock.
 type Visitor struct {
 	frontier *scheduler.Frontier
 	store    Store
@@ -49,7 +48,7 @@ type Visitor struct {
 	handed         *handedOver
 }
 
-// Store is what visits ask of the store beside the frontier.
+// Store is the part of the store that visits use, besides the frontier.
 type Store interface {
 	scheduler.Lookuper
 	scheduler.Knower
@@ -57,13 +56,13 @@ type Store interface {
 	scheduler.Values
 }
 
-// Sites is what a visit asks of the crawl as a whole.
+// Sites is the part of the crawl that a visit uses.
 type Sites interface {
-	// InForce returns the rules of now: others than a page began under, if a site has moved
-	// or the rules were loaded anew.
+	// InForce returns the rules in force, which differ from those that a page began under if a site has moved or the rules
+	// were reloaded.
 	InForce() *Rules
-	// HomeLeads takes in where a page leads that may stand for a site; zero says that it is
-	// a page itself, and firm that the redirect is permanent.
+	// HomeLeads records the target of a page that may represent a site; zero means that it is a page itself, and firm that
+	// the redirect is permanent.
 	HomeLeads(ctx context.Context, from, to weburl.URL, firm bool) error
 	// Restrict has the stored URLs of u's origin judged by its robots.txt, which became stricter.
 	Restrict(u weburl.URL)
@@ -77,15 +76,16 @@ type Sites interface {
 type Asked uint8
 
 const (
-	// AskedNothing says that no request was made.
+	// AskedNothing means that no request was made.
 	AskedNothing Asked = iota
-	// askedOther: robots.txt, a step of a log-in, or a page that tells of the log-in only.
+	// AskedOther means a request for robots.txt, for a step of a log-in, or for a page whose response concerns only the
+	// log-in.
 	askedOther
-	// AskedPage says that the page was asked for.
+	// AskedPage means that the page was requested.
 	AskedPage
 )
 
-// Parts are what a Visitor is made of.
+// Parts are the dependencies of a Visitor.
 type Parts struct {
 	Frontier *scheduler.Frontier
 	Store    Store
@@ -98,7 +98,7 @@ type Parts struct {
 	HashKey HashKey
 }
 
-// New makes a visitor that looks for no copies.
+// New returns a Visitor that does not search for copies.
 func New(p Parts) *Visitor {
 	return &Visitor{frontier: p.Frontier, store: p.Store, log: p.Log, sites: p.Sites, hosts: p.Hosts, meter: p.Meter, crawlLog: p.CrawlLog, handed: newHandedOver(), hasher: newHasher(p.HashKey)}
 }

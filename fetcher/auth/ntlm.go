@@ -44,7 +44,7 @@ type ntlmMethod struct {
 	turns map[origin]*turn
 }
 
-// turn belongs to one origin.
+// turn is the turn of one origin.
 type turn struct {
 	taken chan struct{} // full while a request to the origin is in flight
 	conn  net.Conn      // authenticated last; only for the holder of the turn
@@ -154,8 +154,8 @@ func authorization(scheme string, message []byte) string {
 	return scheme + " " + base64.StdEncoding.EncodeToString(message)
 }
 
-// ask makes one request and returns its connection. If want is set, the request must not be made on another one, since
-// its credentials are valid only there.
+// ask makes one request and returns its connection. If want is set, the request must be made on it, since its
+// credentials are valid only there.
 func (m *ntlmMethod) ask(ctx context.Context, req *http.Request, authorization string, want net.Conn) (*http.Response, net.Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var conn net.Conn
@@ -163,6 +163,7 @@ func (m *ntlmMethod) ask(ctx context.Context, req *http.Request, authorization s
 		conn = i.Conn
 		if want != nil && conn != want {
 			cancel(errOtherConnection)
+			_ = conn.Close() // the transport may write the request before it sees the cancellation
 		}
 	}})
 	req = req.Clone(traced)

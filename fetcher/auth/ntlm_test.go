@@ -211,6 +211,10 @@ func TestNTLMNeedsOneConnection(t *testing.T) {
 		if len(c.result) > 0 || !strings.Contains(fmt.Sprint(c.waits), "did not stay on one connection") {
 			t.Errorf("%s: %v, words %q", name, c.result, c.waits)
 		}
+		server.Close() // all requests are served
+		if n.reason != "" {
+			t.Errorf("%s: the server met a message: %s", name, n.reason)
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ type Settings struct {
 	// except for a Form, where the log-in page's origin is the default and always included.
 	Origins []string
 	// Do makes the requests. For NTLM it must use HTTP/1.1 over connections that no other session uses, for Kerberos
-	// HTTP/1.1; for a client certificate, connections of its own that present it.
+	// HTTP/1.1; for a client certificate, separate connections that present it.
 	Do Do
 	// MinBackoff is how long URLs wait after a failed log-in, doubling up to MaxBackoff; by default 2 min and 1 h.
 	MinBackoff, MaxBackoff time.Duration
@@ -99,7 +99,7 @@ type Session struct {
 	goodSeq    uint64 // of the last of them with a good response
 	proved     bool   // by such a page in this generation
 	everProved bool   // by any since the last failure
-	resumed    bool   // the proof is that of an earlier process
+	resumed    bool   // the proof comes from an earlier process
 	denials    int    // responses in a row that deny a page that the session should open
 	vain       int    // log-ins in a row that did not help the URL they were made for
 	suspects   suspects

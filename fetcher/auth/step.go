@@ -45,9 +45,9 @@ func (a Action) String() string {
 }
 
 const (
-	// moment is how long a lease is given back while another one logs in or proves the session.
+	// moment is how long a lease is returned while another one logs in or proves the session.
 	moment = time.Second
-	// ownTime is how long a log-in belongs to the origin whose leases began it.
+	// ownTime is how long a log-in is reserved for the origin whose leases began it.
 	ownTime = 5 * time.Minute
 	// probeTime is the time after which a page that should prove the session no longer delays the others; longer than
 	// any download.

@@ -74,7 +74,7 @@ func encodingOf(body []byte, contentType string) (e encoding.Encoding, name stri
 	return charmap.Windows1252, "windows-1252", true
 }
 
-// lookup returns the encoding with a label (WHATWG Encoding section 4.2); the name is "" if there is none.
+// lookup returns the encoding with a label (WHATWG Encoding section 4.2); the name is "" if it is unknown.
 func lookup(label []byte) (encoding.Encoding, string) {
 	label = trimSpace(label)
 	if bytes.EqualFold(label, []byte("utf-8")) || bytes.EqualFold(label, []byte("utf8")) {

@@ -159,7 +159,7 @@ func (t *Transport) enter(key string) *host {
 	return h
 }
 
-// leave ends what enter began. It keeps a usable connection, and closes another.
+// leave undoes enter. It keeps a usable connection, and closes any other.
 func (t *Transport) leave(h *host, c *conn, alive bool) {
 	var out []*conn
 	t.mu.Lock()

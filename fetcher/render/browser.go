@@ -27,10 +27,11 @@ const (
 )
 
 // Flags returns the flags of every browser, without the folder for its profile. Requests that escape the pause over the
-// protocol reach a proxy whose name cannot be resolved, as no name can.
+// protocol reach a proxy whose name cannot be resolved, as no name can. The window that opens at the start, the web
+// pages behind each window's address bar (WebUIOmnibox...) and processes for pages to come cost as much as the page.
 func Flags() []string {
 	return []string{
-		"--headless", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--hide-scrollbars", "--mute-audio",
+		"--headless", "--remote-debugging-pipe", "--no-startup-window", "--no-first-run", "--disable-gpu", "--hide-scrollbars", "--mute-audio",
 		"--proxy-server=socks5://nothing.invalid:1", "--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND",
 		"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-quic", "--disable-background-networking",
 		"--disable-component-update", "--disable-domain-reliability", "--disable-breakpad", "--disable-crash-reporter", "--disable-sync", "--disable-extensions",
@@ -38,7 +39,7 @@ func Flags() []string {
 		"--metrics-recording-only", "--password-store=basic", "--use-mock-keychain", "--block-new-web-contents", "--deny-permission-prompts",
 		"--disable-renderer-backgrounding", "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
 		"--blink-settings=imagesEnabled=false", "--js-flags=--max-old-space-size=512",
-		"--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication,CertificateTransparencyComponentUpdater,NetworkTimeServiceQuerying,DialMediaRouteProvider",
+		"--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication,CertificateTransparencyComponentUpdater,NetworkTimeServiceQuerying,DialMediaRouteProvider,WebUIOmniboxPopup,WebUIOmniboxAimPopup,SpareRendererForSitePerProcess",
 	}
 }
 
@@ -208,7 +209,7 @@ func (b *browser) end() {
 	case <-b.reaped:
 	case <-time.After(b.patience()):
 	}
-	b.kill()
+	killTree(b.process.Process.Pid)
 	b.pipe.close()
 	b.watch.Wait()
 	removeAll(b.profile)
@@ -220,9 +221,6 @@ func (b *browser) patience() time.Duration {
 	}
 	return endTime
 }
-
-// kill ends all processes at once.
-func (b *browser) kill() { killTree(b.process.Process.Pid) }
 
 // weigh kills the browser when its processes take too much memory.
 func (b *browser) weigh() {
@@ -237,7 +235,7 @@ func (b *browser) weigh() {
 			b.memory.Store(n)
 			if n > b.limit {
 				b.heavy.Store(true)
-				b.kill()
+				killTree(b.process.Process.Pid)
 			}
 		}
 	}

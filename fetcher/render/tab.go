@@ -39,7 +39,7 @@ type tab struct {
 	began     time.Time
 	timeout   time.Duration
 	end       time.Time // of the page's time, as last computed
-	// delays returns how long each process of the browser has waited for a processor, before what that was at the start.
+	// delays returns how long each process of the browser has waited for a processor; before is its value at the start.
 	delays func() map[int]time.Duration
 	before map[int]time.Duration
 

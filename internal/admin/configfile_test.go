@@ -86,7 +86,7 @@ func TestReplaceConfig(t *testing.T) {
 		t.Errorf("left over: %v", left)
 	}
 	err := unwritable(path, os.ErrPermission)
-	if !IsDeclined(err) || !strings.Contains(err.Error(), folder) {
+	if !IsDeclined(err) || !strings.Contains(err.Error(), "ReadWritePaths="+folder+")") {
 		t.Errorf("a folder that cannot be written to: %v", err)
 	}
 }

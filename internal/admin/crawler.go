@@ -50,7 +50,7 @@ type Crawler interface {
 	HostTime(host weburl.HostKey) time.Duration
 	// HostPages counts a host's pages that were rendered or searched, nil for none.
 	HostPages(host weburl.HostKey) *meter.HostPagesStatus
-	// LastRound returns the last completed round of discovery, zero for none.
+	// LastRound returns the last round of discovery, zero for none; ended is zero while it runs.
 	LastRound() (began, ended time.Time)
 
 	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)

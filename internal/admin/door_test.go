@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,4 +94,24 @@ func (d *door) do(t *testing.T, r *http.Request) (*http.Response, string) {
 		t.Fatal(err)
 	}
 	return answer, b.String()
+}
+
+// TestProblemPage: a browser gets an error as a page, which loads itself again where a retry helps. Programs and the
+// API's paths get JSON.
+func TestProblemPage(t *testing.T) {
+	for path, want := range map[string]struct{ accept, media, refresh string }{
+		"/nosuch":        {"text/html,*/*;q=0.8", "text/html; charset=utf-8", "5"},
+		"/metrics":       {"*/*", problemMedia, ""},
+		"/api/v1/nosuch": {"text/html", problemMedia, ""},
+	} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Accept", want.accept)
+		busy("wait for <b>").write(w, r)
+		if h := w.Header(); w.Code != http.StatusServiceUnavailable || h.Get("Content-Type") != want.media || h.Get("Refresh") != want.refresh {
+			t.Errorf("%s: %d %v", path, w.Code, h)
+		}
+		if body := w.Body.String(); strings.Contains(body, "<b>") || strings.Contains(body, "<h1>Service Unavailable</h1>") != (want.refresh != "") {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
 }

@@ -22,9 +22,10 @@ func (s *Server) events(c *call) (any, error) {
 	wanted := func(kind string) bool {
 		return written == "" || slices.ContainsFunc(strings.Split(written, ","), func(one string) bool { return strings.TrimSpace(one) == kind })
 	}
-	return list(s, c, "listing events", func(fn func(any, string) error) error {
+	all = slices.DeleteFunc(all, func(e events.Event) bool { return !wanted(e.Kind) })
+	page, err := list(s, c, "listing events", func(fn func(any, string) error) error {
 		for _, e := range all {
-			if from > 0 && e.Number > from || !wanted(e.Kind) {
+			if from > 0 && e.Number > from {
 				continue
 			}
 			if err := fn(e, strconv.FormatUint(e.Number, 10)); err != nil {
@@ -33,4 +34,9 @@ func (s *Server) events(c *call) (any, error) {
 		}
 		return nil
 	})
+	if p, ok := page.(Page); ok {
+		p.Total = len(all)
+		page = p
+	}
+	return page, err
 }

@@ -3,8 +3,10 @@ package admin
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,6 +62,26 @@ func TestWatcher(t *testing.T) {
 	}
 }
 
+// TestEditsBetweenRuns: rules that changed while no service ran are an event of the next run, once all stored URLs are
+// judged by them, however short that run is.
+func TestEditsBetweenRuns(t *testing.T) {
+	c := fakeCrawler{name: "a", store: teststore.New(t)}
+	if err := c.Note(t.Context(), events.Event{Kind: events.Start, Rules: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"x", "y", "y", "z"} {
+		s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
+		s.watcher.begin(t.Context())
+		running := version == "z"
+		s.watcher.see(t.Context(), c, &Status{Status: crawl.Status{Crawler: "a", Rules: &crawl.RulesStatus{Version: version, Running: running, Excluded: 3}}})
+	}
+	all, err := events.List(t.Context(), c.store)
+	all = slices.DeleteFunc(all, func(e events.Event) bool { return e.Kind != events.Edit })
+	if err != nil || len(all) != 1 || all[0].Text != "version y, 3 excluded" || all[0].Rules != "y" {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 // TestGoneHosts: a host is told of as gone when its documents have left because it was silent for so long, and not
 // while they leave, nor if they left before.
 func TestGoneHosts(t *testing.T) {
@@ -92,34 +114,42 @@ func mustRequest(t *testing.T) *http.Request {
 	return r
 }
 
-// TestRoundsAreEvents: a round of discovery is told of when it has ended, and those that
-// come often together, once an hour.
+// TestRoundsAreEvents: a round of discovery or a schedule is an event when no URL waits; frequent rounds are recorded
+// together, once an hour.
 func TestRoundsAreEvents(t *testing.T) {
-	c := fakeCrawler{name: "a", store: teststore.New(t), round: new([2]time.Time)}
-	s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
-	see := func() { s.watcher.see(t.Context(), c, &Status{Status: crawl.Status{Crawler: "a"}}) }
-	see()
-	for minute := 10; minute <= 130; minute += 10 {
-		at := time.Unix(1e9, 0).Add(time.Duration(minute) * time.Minute)
-		*c.round = [2]time.Time{at.Add(-90 * time.Second), at}
-		see()
-		see() // the same one
-	}
-	all, err := events.List(t.Context(), c.store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range all {
-		got = append(got, e.Kind+" "+e.At.Sub(time.Unix(1e9, 0)).String()+" "+e.Text)
-	}
-	want := []string{
-		"round 2h10m0s of discovery took 1m30s; 6 have ended since the last entry", "round 1h10m0s of discovery took 1m30s; 6 have ended since the last entry",
-		"round 10m0s of discovery took 1m30s",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := fakeCrawler{name: "a", store: teststore.New(t), round: new([2]time.Time)}
+		s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
+		var told []string
+		s.Tell(About{Round: func(_, words string) { told = append(told, words) }})
+		status := Status{Status: crawl.Status{Crawler: "a", Pending: map[string]uint64{}}, Store: &StoreStatus{}}
+		see := func(waiting, added uint64) {
+			time.Sleep(time.Minute)
+			status.Pending["index"] = waiting
+			status.Store.DocumentsAdded += added
+			s.watcher.see(t.Context(), c, &status)
+		}
+		see(0, 5) // before any round
+		c.round[0] = time.Now()
+		see(3, 0)
+		see(1, 1200)
+		see(0, 3)
+		status.Schedules = []crawl.Schedule{{Spec: "@daily", Group: "news", Next: time.Now().Add(90 * time.Second)}}
+		see(0, 1)
+		status.Schedules[0].Next = status.Schedules[0].Next.Add(24 * time.Hour)
+		see(0, 0)
+		see(4, 0)
+		c.round[0] = time.Now()
+		see(2, 0)
+		see(0, 7)
+		time.Sleep(time.Hour)
+		see(0, 9)
+		all, err := events.List(t.Context(), c.store)
+		want := []string{"discovery: 1,203 added, 0 changed, 0 gone, 0 failed, 2m0s", "schedule @daily, group news and 1 more: 7 added, 0 changed, 0 gone, 0 failed, 3m0s"}
+		if diff := cmp.Diff(want, told); diff != "" || err != nil || len(all) != 2 || all[1].Made.Added != 1203 || all[0].Text != want[1] {
+			t.Errorf("%s%+v, %v", diff, all, err)
+		}
+	})
 }
 
 // TestReleasedByWord: what --yes carries out is an event, once; what is few leaves without one.

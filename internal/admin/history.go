@@ -49,6 +49,7 @@ func (h *history) run(ctx context.Context) error {
 		h.take(ctx)
 		select {
 		case <-ctx.Done():
+			h.take(context.WithoutCancel(ctx)) // a run that ends by itself may be short
 			return nil
 		case <-tick.C:
 		}

@@ -25,6 +25,8 @@ type Page struct {
 	Items []any `json:"items"`
 	// Next is the cursor of the following page; empty at the end.
 	Next string `json:"next,omitempty"`
+	// Total counts the whole list, where it is known; else it is 0.
+	Total int `json:"total,omitempty"`
 }
 
 // errPageFull ends a walk over a list.

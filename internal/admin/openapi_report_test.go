@@ -35,6 +35,7 @@ func TestReportColumnsAreDescribed(t *testing.T) {
 		report.KindBroken:  {schemas["BrokenLink"].Value, schemas["LinkedFrom"].Value},
 		report.KindErrors:  {schemas["ErrorCount"].Value, errors},
 		report.KindChanges: {schemas["Change"].Value},
+		report.KindRounds:  {schemas["Round"].Value},
 	} {
 		for _, c := range report.Columns(kind) {
 			look(c.Name, c, in...)

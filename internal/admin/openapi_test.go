@@ -124,6 +124,7 @@ func apiCalls(etag string) []apiCall {
 		{"GET", v + "report/documents", "", 200, [2]string{}, false},
 		{"GET", v + "report/changes?since=7d", "", 200, [2]string{}, false},
 		{"GET", v + "report/changes?since=yesterday", "", 400, [2]string{}, false},
+		{"GET", v + "report/rounds?sort=-took_s", "", 200, [2]string{}, false},
 		{"GET", v + "explain?" + page + "&url=:", "", 200, [2]string{}, false},
 		{"GET", v + "explain", "", 400, [2]string{}, false},
 		{"POST", v + "explain", `{"urls":["http://a.test/1"],"config":"<good/>"}`, 200, [2]string{}, false},

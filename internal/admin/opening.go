@@ -12,19 +12,19 @@ import (
 // Each of Opening and Closing has one goroutine, which serves until the returned function ends it and waits for it.
 
 // Opening serves l while stores are being opened, which may take long, until done is called. It uses TLS if it has a
-// configuration. The responses state that the process is alive and why it is not ready. Afterwards l can be served
-// again. l may be nil.
-func Opening(l net.Listener, secured *tls.Config) (done func()) {
-	return meanwhile(l, secured, ReadinessProblem{Code: notReadyStarting, Words: "stores are being opened"})
+// configuration. The responses state that the process is alive and, in the words of progress, how far it is.
+// Afterwards l can be served again. l may be nil.
+func Opening(l net.Listener, secured *tls.Config, progress func() string) (done func()) {
+	return meanwhile(l, secured, notReadyStarting, progress)
 }
 
 // Closing serves owner like Opening while stores are being closed, after Run.
 func Closing(owner net.Listener) (done func()) {
-	return meanwhile(owner, nil, ReadinessProblem{Code: notReadyStopping, Words: "stores are being closed"})
+	return meanwhile(owner, nil, notReadyStopping, func() string { return "stores are being closed" })
 }
 
 // meanwhile serves a service that is opening or closing its stores, until done is called.
-func meanwhile(l net.Listener, secured *tls.Config, why ReadinessProblem) (done func()) {
+func meanwhile(l net.Listener, secured *tls.Config, code string, words func() string) (done func()) {
 	back, ok := lend(l)
 	if !ok {
 		return func() {}
@@ -39,12 +39,12 @@ func meanwhile(l net.Listener, secured *tls.Config, why ReadinessProblem) (done 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		writeReadiness(w, r, Readiness{Problems: []ReadinessProblem{why}})
+		writeReadiness(w, r, Readiness{Problems: []ReadinessProblem{{Code: code, Words: words()}}})
 	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		p := newProblem(http.StatusServiceUnavailable, codeNotReady, "the service is %s: %s", why.Code, why.Words)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		p := newProblem(http.StatusServiceUnavailable, codeNotReady, "the service is %s: %s", code, words())
 		p.retryAfter = 5
-		p.write(w)
+		p.write(w, r)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout}
 	server.SetKeepAlivesEnabled(false)

@@ -34,7 +34,7 @@ func TestOpening(t *testing.T) {
 			testOpening(t, l, scheme, secured)
 		})
 	}
-	Opening(nil, nil)()
+	Opening(nil, nil, nil)()
 }
 
 func testOpening(t *testing.T, l net.Listener, scheme string, secured *tls.Config) {
@@ -50,7 +50,7 @@ func testOpening(t *testing.T, l net.Listener, scheme string, secured *tls.Confi
 		return answer.StatusCode, string(b)
 	}
 	for range 2 {
-		done := Opening(l, secured)
+		done := Opening(l, secured, func() string { return "stores are being opened" })
 		if code, body := ask(scheme, "/readyz"); code != http.StatusServiceUnavailable || body != "not ready\nstarting: stores are being opened\n" {
 			t.Errorf("/readyz: %d %s", code, body)
 		}

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
@@ -88,8 +90,19 @@ func problemOf(err error) *Problem {
 	return newProblem(http.StatusInternalServerError, codeFailed, "%v", err)
 }
 
-// write sends the problem.
-func (p *Problem) write(w http.ResponseWriter) {
+// problemPage is the page of a problem: its title and its detail. It works without the console, which may be off or not
+// be open yet.
+const problemPage = `<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>%[1]s – Sextant</title>
+<link rel="icon" href="/static/icon.svg"><link rel="stylesheet" href="/static/style.css"></head>
+<body><main><h1>%[1]s</h1><p>%[2]s</p><p><a href="/">To the overview</a></p></main></body>
+</html>
+`
+
+// write sends the problem: to a browser that opens a path outside the API as a page, else as JSON.
+func (p *Problem) write(w http.ResponseWriter, r *http.Request) {
 	b, err := json.Marshal(p)
 	if err != nil { // cannot happen
 		http.Error(w, p.Detail, p.Status)
@@ -97,8 +110,17 @@ func (p *Problem) write(w http.ResponseWriter) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", problemMedia)
+	page := strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(r.URL.Path, "/api/")
+	if page {
+		b = fmt.Appendf(nil, problemPage, p.Title, html.EscapeString(p.Detail))
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'")
+	}
 	if p.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
+	}
+	if page && r.Method == http.MethodGet && p.retryAfter > 0 {
+		h.Set("Refresh", strconv.Itoa(p.retryAfter))
 	}
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="sextant"`)

@@ -3,9 +3,11 @@ package admin
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/sextant-crawler/sextant/internal/atomicfile"
@@ -37,8 +39,8 @@ func errChanged() *Problem {
 
 // unwritable adds what to do to an error of a file that the service may not write.
 func unwritable(path string, err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return &Declined{Err: errors.New("the service may not write beside " + path + " (" + err.Error() + "): give its user the folder, or edit the file on the machine and reload")}
+	if folder := filepath.Dir(path); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return &Declined{Err: fmt.Errorf("the service may not write to %s (%w): edit the file on the machine and reload, or let its user write there (chown; under systemd also ReadWritePaths=%s)", folder, err, folder)}
 	}
 	return err
 }

@@ -57,6 +57,8 @@ func (c *Client) Report(ctx context.Context, kind string, o report.Options, to r
 		err = reported[*report.Errors](ctx, c, kind, o, to)
 	case report.KindDocuments:
 		err = reported[*report.Documents](ctx, c, kind, o, to)
+	case report.KindRounds:
+		err = reported[report.Round](ctx, c, kind, o, to)
 	default:
 		err = reported[report.Change](ctx, c, kind, o, to)
 	}

@@ -65,7 +65,7 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 		if route.change != "" && caller.Role > Local {
 			s.audit(&call{caller: caller, change: route.change}, p)
 		}
-		p.write(w)
+		p.write(w, r)
 		return
 	}
 	if route.plain != nil {
@@ -82,10 +82,10 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 		if p.Status == http.StatusInternalServerError && r.Context().Err() == nil { // else the caller is gone
 			s.log.Error("a request failed", "path", route.path, "error", err)
 		}
-		p.write(w)
+		p.write(w, r)
 		return
 	}
-	s.write(w, answer)
+	s.write(w, r, answer)
 }
 
 // do reads the query, finds the Crawler, and calls the route. It does not wait.
@@ -183,7 +183,7 @@ func refusal(route *route, caller Caller) *Problem {
 }
 
 // write sends a response; nil is an empty object.
-func (s *Server) write(w http.ResponseWriter, answer any) {
+func (s *Server) write(w http.ResponseWriter, r *http.Request, answer any) {
 	switch a := answer.(type) {
 	case answered:
 		return
@@ -197,7 +197,7 @@ func (s *Server) write(w http.ResponseWriter, answer any) {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(answer); err != nil {
 		s.log.Error("an answer cannot be written", "error", err)
-		problemOf(err).write(w)
+		problemOf(err).write(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

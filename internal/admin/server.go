@@ -82,7 +82,7 @@ func (s *Server) mount(route *route) {
 	s.mux.HandleFunc(route.pattern(), func(w http.ResponseWriter, r *http.Request) {
 		caller, p := s.Caller(r)
 		if p != nil {
-			p.write(w)
+			p.write(w, r)
 			return
 		}
 		if caller.Role >= Reader {
@@ -90,7 +90,7 @@ func (s *Server) mount(route *route) {
 		}
 		if _, within := r.Context().Value(ownerKey{}).(Caller); caller.Role == Reader && !within {
 			if !s.readers.take(maxReaderRequests) {
-				busy("%d requests of readers are being answered: try again in a moment", maxReaderRequests).write(w)
+				busy("%d requests of readers are being answered: try again in a moment", maxReaderRequests).write(w, r)
 				return
 			}
 			defer s.readers.free()
@@ -192,7 +192,7 @@ func (s *Server) overTCP() http.Handler {
 		secure(w.Header(), r.TLS != nil)
 		if p := s.guard.judge(r); p != nil {
 			s.log.Debug("a request is refused", "remote", r.RemoteAddr, "why", p.Detail)
-			p.write(w)
+			p.write(w, r)
 			return
 		}
 		s.answer(w, r)
@@ -210,10 +210,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(&head, r)
 	if allow := head.header.Get("Allow"); allow != "" {
 		w.Header().Set("Allow", allow)
-		newProblem(http.StatusMethodNotAllowed, codeMethod, "%s has %s, not %s", r.URL.Path, allow, r.Method).write(w)
+		newProblem(http.StatusMethodNotAllowed, codeMethod, "%s has %s, not %s", r.URL.Path, allow, r.Method).write(w, r)
 		return
 	}
-	newProblem(http.StatusNotFound, codeNotFound, "there is no such path: /api/v1/openapi.yaml lists them").write(w)
+	newProblem(http.StatusNotFound, codeNotFound, "there is no such path: /api/v1/openapi.yaml lists them").write(w, r)
 }
 
 // headOnly keeps only the header of a response.
@@ -233,6 +233,10 @@ type About struct {
 	Version string // of the program
 	// Notices returns the status of the receivers of notices; nil: there are none.
 	Notices func() []notices.Status
+	// Round is called with what each round did; nil: it is not.
+	Round func(crawler, words string)
+	// Once is set if the process ends by itself, when nothing is left to do.
+	Once bool
 }
 
 // Tell sets the description of the process. It must be called before Run.

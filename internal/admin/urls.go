@@ -35,7 +35,7 @@ func (s *Server) urls(c *call) (any, error) {
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
-	o, err := report.ParseOrder(c.query.Get("sort"), report.URLColumns())
+	o, err := report.ParseOrder(c.query.Get("sort"), report.Columns(report.KindURLs))
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
@@ -74,11 +74,12 @@ func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int)
 	if wantsLines(c.r) {
 		return s.stream(c, "listing URLs", func(w io.Writer) error {
 			out := json.NewEncoder(w)
-			return report.EachURLSorted(ctx, store, f, o, limit, func(u report.StoredURL, _ string) error { return out.Encode(u) })
+			_, err := report.EachURLSorted(ctx, store, f, o, limit, func(u report.StoredURL, _ string) error { return out.Encode(u) })
+			return err
 		})
 	}
 	page, last := report.Page{URLs: []report.StoredURL{}}, ""
-	err := report.EachURLSorted(ctx, store, f, o, limit+1, func(u report.StoredURL, at string) error {
+	total, err := report.EachURLSorted(ctx, store, f, o, limit+1, func(u report.StoredURL, at string) error {
 		if len(page.URLs) == limit {
 			page.Next = last
 			return errPageFull
@@ -89,6 +90,7 @@ func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int)
 	if errors.Is(err, errPageFull) {
 		err = nil
 	}
+	page.Total = total
 	return page, err
 }
 

@@ -20,6 +20,7 @@ import (
 type watcher struct {
 	server *Server
 	last   map[string]*sighting // by Crawler
+	rules  map[string]string    // by Crawler: those by which all stored URLs are judged, as far as events say
 
 	mu      sync.Mutex
 	reloads map[string]string // by Crawler: the caller of a reload whose effect was not seen yet
@@ -29,19 +30,15 @@ type watcher struct {
 type sighting struct {
 	loaded  time.Time
 	refused string
-	rules   string            // by which all stored URLs are judged
 	sent    map[uint64]uint64 // losses that the operator's approval has carried out, by edit
 	ill     map[string]bool
 	down    map[string]bool
 	silent  map[string]LosingHost // hosts without a good response, by origin
-	// round is the end of the last round of discovery that was seen, noted when one was last recorded, and unnoted how
-	// many have ended since.
-	round, noted time.Time
-	unnoted      int
+	roundOf
 }
 
 func newWatcher(s *Server) *watcher {
-	return &watcher{server: s, last: map[string]*sighting{}, reloads: map[string]string{}}
+	return &watcher{server: s, last: map[string]*sighting{}, rules: map[string]string{}, reloads: map[string]string{}}
 }
 
 // changed records an operator's action. A reload is recorded once its effect is seen, with its caller.
@@ -86,9 +83,6 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 	if s.ConfigLoadedAt != nil {
 		now.loaded = *s.ConfigLoadedAt
 	}
-	if s.Rules != nil && !s.Rules.Running {
-		now.rules = s.Rules.Version
-	}
 	for _, h := range c.Ill() {
 		now.ill[h.Origin] = true
 	}
@@ -101,21 +95,19 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 		}
 	}
 	before := w.last[c.Name()]
-	_, now.round = c.LastRound()
-	if w.last[c.Name()] = now; before == nil {
+	now.roundOf = roundsOf(c, s)
+	w.last[c.Name()] = now
+	if before != nil {
+		w.configured(ctx, c, before, now)
+	}
+	w.edited(ctx, c, s)
+	if before == nil {
 		return
-	}
-	if now.rules == "" {
-		now.rules = before.rules
-	}
-	w.configured(ctx, c, before, now)
-	if now.rules != before.rules {
-		w.note(ctx, c, w.edited(s))
 	}
 	w.released(ctx, c, before, now)
 	w.fellIll(ctx, c, before, now)
 	w.gone(ctx, c, s, before, now)
-	w.discovered(ctx, c, before, now)
+	w.rounds(ctx, c, s, before, now)
 	for _, t := range s.Targets {
 		switch {
 		case now.down[t.Name] && !before.down[t.Name]:
@@ -141,21 +133,26 @@ func (w *watcher) started(ctx context.Context, c Crawler) {
 		w.server.log.Warn("the events cannot be read", "crawler", c.Name(), "error", err)
 		return
 	}
-	for _, e := range all {
-		if e.Kind != events.Start {
-			continue
-		}
-		if e.Version != version {
-			w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Upgrade, Text: "from " + e.Version + " to " + version})
-		}
-		break
+	is := func(e events.Event) bool { return e.Kind == events.Start }
+	if i := slices.IndexFunc(all, is); i >= 0 && all[i].Version != version {
+		w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Upgrade, Text: "from " + all[i].Version + " to " + version})
 	}
-	w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Start, Version: version, Text: "version " + version})
+	if i := slices.IndexFunc(all, func(e events.Event) bool { return e.Rules != "" }); i >= 0 {
+		w.rules[c.Name()] = all[i].Rules
+	} else if s, err := c.Status(ctx); err == nil && s.Rules != nil {
+		w.rules[c.Name()] = s.Rules.Version
+	}
+	w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Start, Version: version, Rules: w.rules[c.Name()], Text: "version " + version})
 }
 
 // end records the stop of the service.
 func (w *watcher) end(ctx context.Context) {
 	for _, c := range w.server.crawlers {
+		if now := w.last[c.Name()]; w.server.about.Once && now != nil {
+			now.open = &round{of: "run --once", began: w.server.started}
+			now.open.end(now.counts)
+			w.made(ctx, c, now)
+		}
 		w.note(ctx, c, events.Event{Kind: events.Stop})
 	}
 }
@@ -179,36 +176,21 @@ func (w *watcher) configured(ctx context.Context, c Crawler, before, now *sighti
 	}
 }
 
-// roundsEvery is the least time between events about rounds of discovery: frequent ones would displace those of
-// operators.
-const roundsEvery = time.Hour
-
-// discovered records a completed round of discovery.
-func (w *watcher) discovered(ctx context.Context, c Crawler, before, now *sighting) {
-	now.noted, now.unnoted = before.noted, before.unnoted
-	if !now.round.After(before.round) {
+// edited records the effect of changed rules, once all stored URLs are judged by them. They may have changed while no
+// service ran.
+func (w *watcher) edited(ctx context.Context, c Crawler, s *Status) {
+	r, before := s.Rules, w.rules[c.Name()]
+	if r == nil || r.Running || r.Version == before {
 		return
 	}
-	if now.unnoted++; now.round.Before(now.noted.Add(roundsEvery)) {
+	if w.rules[c.Name()] = r.Version; before == "" {
 		return
 	}
-	began, ended := c.LastRound()
-	text := "of discovery took " + ended.Sub(began).Round(time.Second).String()
-	if now.unnoted > 1 {
-		text += fmt.Sprintf("; %d have ended since the last entry", now.unnoted)
-	}
-	w.note(ctx, c, events.Event{At: ended, Kind: events.Round, Text: text})
-	now.noted, now.unnoted = now.round, 0
-}
-
-// edited describes the effect of changed rules on the stored URLs.
-func (w *watcher) edited(s *Status) events.Event {
-	r := s.Rules
-	e := events.Event{Kind: events.Edit, Text: "version " + r.Version}
+	e := events.Event{Kind: events.Edit, Rules: r.Version, Text: "version " + r.Version}
 	for _, part := range []struct {
 		n     uint64
 		words string
-	}{{r.Excluded + r.Elsewhere, "excluded"}, {r.Unindexed, "no longer indexed"}, {r.Readmitted, "readmitted"}, {r.Moved, "moved to another fifo"}, {r.Reread, "to be read again"}, {r.Renewed, "to get other metas or another source"}} {
+	}{{r.Excluded + r.Elsewhere, "excluded"}, {r.Unindexed, "no longer indexed"}, {r.Readmitted, "crawled again"}, {r.Moved, "moved to another fifo"}, {r.Reread, "to be read again"}, {r.Renewed, "to get other metas or another source"}} {
 		if part.n > 0 {
 			e.Text += fmt.Sprintf(", %d %s", part.n, part.words)
 		}
@@ -218,7 +200,7 @@ func (w *watcher) edited(s *Status) events.Event {
 		e.Edit = last.Number
 		e.Text += "; " + last.Words() + " pending"
 	}
-	return e
+	w.note(ctx, c, e)
 }
 
 // sentByWord counts the losses that the operator's approval of the rules has carried out, by edit.

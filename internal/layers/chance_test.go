@@ -62,9 +62,8 @@ func TestCheckChance(t *testing.T) {
 // ChancePackage is the only one that may leave something to chance in tests.
 const ChancePackage = "internal/testing/seeded"
 
-// CheckChance reads every test file in tree, and the packages of testOnly, and returns
-// one line for each place that draws random numbers nobody can repeat. Keys and
-// certificates, which crypto/rand makes, decide no test.
+// CheckChance reads every test file in tree, and the packages of testOnly, and returns one line for each place that
+// draws random numbers nobody can repeat. Keys and certificates, which crypto/rand makes, decide no test.
 func CheckChance(tree fs.FS, testOnly []string) ([]string, error) {
 	var faults []string
 	err := eachFile(tree, parser.SkipObjectResolution, func(name string, set *token.FileSet, f *ast.File) {

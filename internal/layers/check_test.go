@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// Check reads the imports of every Go file in tree, whatever its build tags, and
-// returns one line for each that breaks a rule, in the order of the files. The
-// error is one of reading or parsing.
+// Check reads the imports of every Go file in tree, whatever its build tags, and returns one line for each that breaks
+// a rule, in the order of the files. The error is one of reading or parsing.
 func Check(tree fs.FS, r Rules) ([]string, error) {
 	c := checker{rules: r, level: map[string]int{}}
 	for i, packages := range r.Levels {
@@ -108,9 +107,8 @@ func (c *checker) judge(s source, imported string) string {
 	return ""
 }
 
-// judgeOwn judges an import of one of the project's packages. An external test
-// may look at its package from above (a push target against the indexer, for
-// example), so levels do not bind it.
+// judgeOwn judges an import of one of the project's packages. An external test may look at its package from above (a
+// push target against the indexer, for example), so levels do not bind it.
 func (c *checker) judgeOwn(s source, imported string) string {
 	if covered(c.rules.TestOnly, imported) {
 		if s.test || s.testOnly {

@@ -105,11 +105,10 @@ func traits() [traitsEnd]trait {
 	}
 }
 
-// CheckOpenings reads every file in tree that is not a test. It returns one line for each that
-// starts a goroutine, declares a mutex or encodes what is stored, and does not say so at its
-// head: in the package's doc comment, a comment behind the imports, or the comment of its
-// first declaration. It returns another for each package whose doc comment is missing, or
-// does not speak of its goroutines and locks.
+// CheckOpenings reads every file in tree that is not a test. It returns one line for each that starts a goroutine,
+// declares a mutex or encodes what is stored, and does not say so at its head: in the package's doc comment, a comment
+// behind the imports, or the comment of its first declaration. It returns another for each package whose doc comment is
+// missing, or does not speak of its goroutines and locks.
 func CheckOpenings(tree fs.FS, o Openings) ([]string, error) {
 	var faults []string
 	docs, has := map[string]string{}, map[string][traitsEnd]bool{}

@@ -68,10 +68,9 @@ func proseFields() map[string][]string {
 	return map[string][]string{"LastError": {""}, "Words": {"scheduler", "crawl", "internal/admin", "cmd/sextant"}, "Text": {"scheduler", "crawl"}}
 }
 
-// CheckProse reads every file in tree that is not a test and in no package of testOnly, and
-// returns one line for each place that compares or searches a text for people. What is
-// decided by a text changes when the text is worded again: a code decides (scheduler.Reason).
-// Whether there is a text may be asked, and whether it is what a function makes, which
+// CheckProse reads every file in tree that is not a test and in no package of testOnly, and returns one line for each
+// place that compares or searches a text for people. What is decided by a text changes when the text is worded again: a
+// code decides (scheduler.Reason). Whether there is a text may be asked, and whether it is what a function makes, which
 // tells whether it would be said twice.
 func CheckProse(tree fs.FS, testOnly []string) ([]string, error) {
 	var faults []string

@@ -3,8 +3,7 @@ package layers
 // Module is the path that all packages of the project begin with.
 const Module = "github.com/sextant-crawler/sextant"
 
-// Rules are the rules for one source tree. Packages are named by their folder,
-// relative to the module, with slashes.
+// Rules are the rules for one source tree. Packages are named by their folder, relative to the module, with slashes.
 type Rules struct {
 	// Levels are the packages of production code, lowest first. A package imports
 	// packages of lower levels only, so siblings never import each other.
@@ -12,19 +11,16 @@ type Rules struct {
 	// TestOnly are packages that only test files and other TestOnly packages
 	// import. They may import any package. A name that ends in "/" is a whole folder.
 	TestOnly []string
-	// Borders keep packages of other modules, and some of the standard library's,
-	// where they belong.
+	// Borders keep packages of other modules, and some of the standard library's, where they belong.
 	Borders []Border
 }
 
 // Border says where packages from outside the project may be named.
 type Border struct {
 	Import string // an import path; packages below it count too
-	// Allowed are the project's packages that may import it; one that ends in "/"
-	// is a whole folder.
+	// Allowed are the project's packages that may import it; one that ends in "/" is a whole folder.
 	Allowed []string
-	// File, if set, is the only file name (without folder) that may import it, in
-	// any package; its test file may too.
+	// File, if set, is the only file name (without folder) that may import it, in any package; its test file may too.
 	File string
 	// Tests says that every test file and every TestOnly package may import it.
 	Tests bool

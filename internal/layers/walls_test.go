@@ -50,7 +50,7 @@ func limits() map[string]limit {
 		"internal/admin":         {11, aim},
 		"internal/admin/console": {12, aim},
 		"internal/demo/indexer":  {23, aim},
-		"internal/report":        {16, aim},
+		"internal/report":        {10, aim},
 		"internal/service":       {13, aim},
 		"scheduler":              {15, exempt},
 		"scheduler/store":        {18, 97},

@@ -33,11 +33,12 @@ const (
 	Host    Event = "host"    // a host is ill, silent or nearly gone
 	Indexer Event = "indexer" // a push target is down
 	Login   Event = "login"   // a log-in fails
+	Round   Event = "round"   // a round has ended: no problem, and only for receivers that name it
 	Stop    Event = "stop"    // the crawl ended with an error
 )
 
 // Events returns all events, in the order of their names.
-func Events() []Event { return []Event{Brake, Config, Disk, Host, Indexer, Login, Stop} }
+func Events() []Event { return []Event{Brake, Config, Disk, Host, Indexer, Login, Round, Stop} }
 
 // Condition is a problem while it lasts. Event, Crawler and Subject identify it.
 type Condition struct {
@@ -80,6 +81,8 @@ const (
 	again = 15 * time.Minute
 	// perHour bounds one receiver's notices about conditions; omitted ones are sent later.
 	perHour = 60
+	// maxNews is how many notices of rounds wait for a receiver.
+	maxNews = 20
 	// maxWords bounds the words of a notice, in bytes.
 	maxWords = 2000
 	// lastWords is how long the end of the process waits for its notice.
@@ -200,7 +203,23 @@ func (n *Notifier) End(err error) {
 	n.ended = &Condition{Event: Stop, Since: time.Now(), Words: "the crawl ended with an error: " + err.Error()}
 }
 
-// last sends the notice about the end.
+// Tell sends a notice of a round of a Crawler to the receivers that name the event, from their goroutines. If many
+// wait, the oldest are dropped.
+func (n *Notifier) Tell(crawler, words string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.at {
+		if !slices.Contains(p.receiver.On, Round) {
+			continue
+		}
+		p.mu.Lock()
+		p.news = append(p.news, n.notice(&Condition{Event: Round, Crawler: crawler, Since: time.Now(), Words: words}, Done, time.Time{}))
+		p.news = p.news[max(0, len(p.news)-maxNews):]
+		p.mu.Unlock()
+	}
+}
+
+// last sends the notice about the end, after those that wait.
 func (n *Notifier) last(ctx context.Context) {
 	n.mu.Lock()
 	ended, all := n.ended, n.at
@@ -209,9 +228,12 @@ func (n *Notifier) last(ctx context.Context) {
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, p := range all {
-		if ended != nil && p.wants(ended) {
-			wg.Go(func() { p.begin(ctx, *ended) })
-		}
+		wg.Go(func() {
+			p.tellNews(ctx)
+			if ended != nil && p.wants(ended) {
+				p.begin(ctx, *ended)
+			}
+		})
 	}
 	wg.Wait()
 	for _, p := range all {
@@ -273,6 +295,7 @@ type State string
 const (
 	Problem  State = "problem"
 	Resolved State = "resolved"
+	Done     State = "done"
 	Test     State = "test"
 )
 

@@ -214,6 +214,23 @@ func TestEnd(t *testing.T) {
 	})
 }
 
+// TestRounds: a receiver that names the event gets one notice of a round, also as the process ends.
+func TestRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, r := range []Receiver{{}, {On: []Event{Round}}} {
+			var w world
+			n, stop := w.start(t, "", r)
+			n.Tell("docs", "discovery: 3 added")
+			time.Sleep(time.Minute)
+			want := map[bool]string{true: "round done 0s"}[len(r.On) > 0]
+			w.want(t, "a round", want)
+			n.Tell("docs", "run --once: 3 added")
+			stop()
+			w.want(t, "the end", want)
+		}
+	})
+}
+
 // TestWants: events and the time of an indexer are the receiver's choice.
 func TestWants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

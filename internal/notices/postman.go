@@ -29,6 +29,7 @@ type postman struct {
 
 	mu           sync.Mutex
 	told         map[string]Condition
+	news         []Notice // of rounds, to be sent
 	sent, failed uint64
 	lastError    string
 }
@@ -56,7 +57,7 @@ func (p *postman) inherit(before []*postman) {
 	}
 	b := before[i]
 	p.seen, p.gone, p.tried, p.begun = maps.Clone(b.seen), maps.Clone(b.gone), maps.Clone(b.tried), slices.Clone(b.begun)
-	p.sent, p.failed, p.lastError = b.sent, b.failed, b.lastError
+	p.sent, p.failed, p.lastError, p.news = b.sent, b.failed, b.lastError, b.news
 }
 
 func (p *postman) run(ctx context.Context) {
@@ -67,7 +68,24 @@ func (p *postman) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			p.tellNews(ctx)
 			p.look(ctx, p.n.set.Observe(ctx))
+		}
+	}
+}
+
+// tellNews sends the notices of rounds, once each.
+func (p *postman) tellNews(ctx context.Context) {
+	p.mu.Lock()
+	news := p.news
+	p.news = nil
+	p.mu.Unlock()
+	for i, n := range news {
+		if p.deliver(ctx, n) != nil && ctx.Err() != nil { // they are sent at the end
+			p.mu.Lock()
+			p.news = append(news[i:], p.news...)
+			p.mu.Unlock()
+			return
 		}
 	}
 }

@@ -24,8 +24,8 @@ type Broken struct {
 	// Forgotten is set if the URL is no longer known: it is visited again once a page that
 	// links to it changes.
 	Forgotten bool `json:"forgotten,omitempty"`
-	// Pages is how many pages link to it, LinkedFrom which. What more than linkedFromMax
-	// pages link to comes several times, with a Part of them each.
+	// Pages is the number of pages that link to it, LinkedFrom lists them. A URL with more than linkedFromMax pages occurs
+	// several times, each time with a Part of them.
 	Pages      int          `json:"pages"`
 	Part       int          `json:"part,omitempty"`
 	LinkedFrom []LinkedFrom `json:"linked_from"`
@@ -60,7 +60,7 @@ var brokenColumns = []column[brokenPage]{
 	{Column{Name: "redirect", Shows: Link}, func(b *brokenPage) any { return b.from.Redirect }},
 }
 
-// Tables is a table with a row for each page, one without a page if none is known.
+// Tables returns a table with a row for each page, or one row without a page if none is known.
 func (b Broken) Tables() []Table {
 	rows := make([]brokenPage, 0, max(1, len(b.LinkedFrom)))
 	for _, l := range b.LinkedFrom {
@@ -72,7 +72,7 @@ func (b Broken) Tables() []Table {
 	return []Table{tableOf("", brokenColumns, rows)}
 }
 
-// isBroken reports whether a URL's last visit failed; of a redirect, once follow was asked.
+// isBroken reports whether a URL's last visit failed; for a redirect, after follow.
 func isBroken(r *scheduler.Record) bool {
 	return r.Class == scheduler.Temporary || r.Class == scheduler.Permanent || r.Class == scheduler.Redirect && r.Reason == scheduler.ReasonBadRedirect
 }
@@ -137,7 +137,7 @@ func emitBroken(ctx context.Context, store Store, c *chains, o *Options, t *link
 	return b.parts(ctx, store, o.Pages, pages, fn)
 }
 
-// parts names the pages, at most limit of them unless that is 0, and calls fn for each part.
+// parts lists the pages, at most limit of them unless that is 0, and calls fn for each part.
 func (b *Broken) parts(ctx context.Context, store Store, limit int, pages linkedPages, fn func(Broken) error) error {
 	b.Pages = len(pages)
 	for first := 0; first == 0 || first < len(pages); first += linkedFromMax {
@@ -204,8 +204,8 @@ func brokenGone(g *scheduler.Gone) Broken {
 	}
 }
 
-// withReferrer adds what the URL was first found on, if that is a page whose links are not
-// all stored: a sitemap, or a page with too many links. Of others it is known whether they still link to it.
+// withReferrer adds the page on which the URL was first found, if not all links of that page are stored: a sitemap, or
+// a page with too many links. For other pages it is known whether they still link to it.
 func withReferrer(ctx context.Context, store Store, referrer string, pages linkedPages) (linkedPages, error) {
 	u, ok := weburl.FromCanonical(referrer)
 	if !ok || slices.ContainsFunc(pages, func(p linkedPage) bool { return p.page == u.Key() }) {

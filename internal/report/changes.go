@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -79,7 +80,7 @@ func EachChange(ctx context.Context, store Store, o Options, fn func(Change) err
 	})
 }
 
-// changesOf lists what happened to a stored URL since a time.
+// changesOf returns the changes of a stored URL since a time.
 func changesOf(r *scheduler.Record, since time.Time) (list []Change) {
 	add := func(kind string, at time.Time) {
 		if at.IsZero() || at.Before(since) {
@@ -105,4 +106,35 @@ func changesOf(r *scheduler.Record, since time.Time) (list []Change) {
 		add(ChangeReadmitted, r.ClassAt)
 	}
 	return list
+}
+
+// Round is what a round of discovery, a schedule or a run that ended by itself did. The names of the JSON are a
+// contract.
+type Round struct {
+	At time.Time `json:"at"` // when it had ended
+	events.Made
+}
+
+var roundColumns = []column[Round]{
+	{Column{Name: "at", Title: "Time", Shows: Time}, func(r *Round) any { return r.At }},
+	{Column{Name: "of", Title: "Round", Key: true}, func(r *Round) any { return r.Of }},
+	{Column{Name: "added", Title: "Added", Shows: Count}, func(r *Round) any { return int(r.Added) }},
+	{Column{Name: "changed", Title: "Changed", Shows: Count}, func(r *Round) any { return int(r.Changed) }},
+	{Column{Name: "gone", Title: "Gone", Shows: Count}, func(r *Round) any { return int(r.Gone) }},
+	{Column{Name: "failed", Title: "Failed", Shows: Count}, func(r *Round) any { return int(r.Failed) }},
+	{Column{Name: "took_s", Title: "Seconds", Shows: Count}, func(r *Round) any { return int(r.TookS) }},
+}
+
+// Tables is a table of one row.
+func (r Round) Tables() []Table { return []Table{tableOf("", roundColumns, []Round{r})} }
+
+// EachRound calls fn for each round since a time that is still remembered, the latest first.
+func EachRound(ctx context.Context, store Store, o Options, fn func(Round) error) error {
+	all, err := events.List(ctx, store)
+	for i := range all {
+		if err == nil && all[i].Made != nil && !all[i].At.Before(o.Since) {
+			err = fn(Round{all[i].At, *all[i].Made})
+		}
+	}
+	return err
 }

@@ -57,7 +57,7 @@ func ErrorClassOf(c scheduler.Class, r scheduler.Reason) string {
 	return ""
 }
 
-// failureClasses are the classes of what went wrong, by reason. It is constant. Reasons without one are ErrorOther.
+// failureClasses are the error classes by reason. It is constant. Other reasons belong to ErrorOther.
 var failureClasses = [...]string{
 	scheduler.ReasonDNS:               ErrorDNS,
 	scheduler.ReasonConnect:           ErrorConnect,
@@ -83,7 +83,7 @@ var failureClasses = [...]string{
 	scheduler.ReasonReader:            ErrorUnreadable,
 }
 
-// failureClass is the class of what went wrong.
+// failureClass returns the class of an error.
 func failureClass(r scheduler.Reason) string {
 	if int(r) < len(failureClasses) {
 		return cmp.Or(failureClasses[r], ErrorOther)
@@ -91,7 +91,7 @@ func failureClass(r scheduler.Reason) string {
 	return ErrorOther
 }
 
-// errorSince is when a URL's error began, as far as it is known.
+// errorSince returns when a URL's error began, as far as known.
 func errorSince(r *scheduler.Record) time.Time {
 	return cmp.Or(r.FirstErrorAt, r.ClassAt, r.FetchedAt, r.FoundAt).UTC()
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Documents say what became of the stored URLs. The names of the JSON are a contract.
+// Documents counts the stored URLs by outcome. The names of the JSON are a contract.
 type Documents struct {
 	URLs    int `json:"urls"`
 	Indexed int `json:"indexed"`
@@ -23,27 +23,27 @@ type Documents struct {
 	ByFifo   []FifoCount   `json:"by_fifo"`
 	ByType   []TypeCount   `json:"by_type"`
 	Hosts    int           `json:"hosts"`
-	ByHost   []HostCount   `json:"by_host"` // those with the most URLs first
+	ByHost   []HostCount   `json:"by_host"` // hosts with the most URLs first
 }
 
 // SourceCount counts the documents pushed under one source.
 type SourceCount struct {
 	Source  string `json:"source"`
 	Indexed int    `json:"indexed"`
-	// Orders of the outbox: Waiting ones are on their way to an indexer, Pending
-	// ones are deletions that no indexer knows of, Dead ones were refused by an indexer.
+	// Orders of the outbox: Waiting orders are unsent, Pending ones are deletions that are not confirmed, Dead ones were
+	// refused by an indexer.
 	Waiting int `json:"waiting"`
 	Pending int `json:"pending"`
 	Dead    int `json:"dead"`
 }
 
-// StatusCount counts URLs by what became of them.
+// StatusCount counts URLs by outcome.
 type StatusCount struct {
 	Status string `json:"status"` // one of scheduler.FateWords
 	URLs   int    `json:"urls"`
 }
 
-// FifoCount counts URLs by the fifo that the rules give them.
+// FifoCount counts URLs by the fifo that the rules choose.
 type FifoCount struct {
 	Fifo    string `json:"fifo"`
 	URLs    int    `json:"urls"`
@@ -65,10 +65,10 @@ type HostCount struct {
 }
 
 const (
-	// typesMax and sourcesMax are how many are told apart: a stranger's servers can send any.
+	// typesMax and sourcesMax limit how many are counted separately: a hostile server can send any.
 	typesMax   = 500
 	sourcesMax = 10_000
-	// othersWord stands for the rest.
+	// othersWord is the label of the rest.
 	othersWord = "(others)"
 )
 
@@ -112,7 +112,7 @@ var (
 		{indexedColumn, func(n *HostCount) any { return n.Indexed }},
 	}
 
-	// documentColumns are those of the CSV, which has all tables in one.
+	// documentColumns are the columns of the CSV, which has all tables in one.
 	documentColumns = []Column{
 		{Name: "by", Shows: Word}, {Name: "name"}, urlsColumn, indexedColumn, waitingColumn, pendingColumn, deadColumn,
 	}
@@ -123,7 +123,7 @@ func (d *Documents) Tables() []Table {
 	return append([]Table{tableOf("all", sumColumns, []Documents{*d})}, d.Groups()...)
 }
 
-// Groups are the tables of what URLs are counted by; Table.Of is the group's name.
+// Groups are the tables by which URLs are counted; Table.Of is the group's name.
 func (d *Documents) Groups() []Table {
 	return []Table{
 		tableOf("source", sourceColumns, d.BySource), tableOf("status", statusColumns, d.ByStatus), tableOf("fifo", fifoColumns, d.ByFifo),
@@ -140,14 +140,14 @@ type documentCount struct {
 	hosts    map[weburl.HostKey]hostCount
 }
 
-// hostCount has one of the host's URLs, too, to know its name by.
+// hostCount also holds one of the host's URLs, to find its name.
 type hostCount struct {
 	urls, indexed uint32
 	one           weburl.Key
 }
 
-// CountDocuments counts what became of the stored URLs, and names the top hosts, all if top
-// is 0. It holds 60 to 90 bytes for each host.
+// CountDocuments counts the stored URLs by outcome, and lists the top hosts, or all if top is 0. It holds 60 to 90
+// bytes for each host.
 func CountDocuments(ctx context.Context, store Store, o Options) (*Documents, error) {
 	n := documentCount{
 		sources: map[string]*SourceCount{}, statuses: map[scheduler.Fate]int{}, types: map[string]*TypeCount{}, hosts: map[weburl.HostKey]hostCount{},
@@ -253,8 +253,8 @@ func (n *documentCount) list(d *Documents) {
 	d.Hosts = len(n.hosts)
 }
 
-// named are the hosts with the most URLs, all if top is 0. It lists all hosts, 10 bytes each, to
-// put them in order, and reads one record of each that it names.
+// named returns the hosts with the most URLs, or all if top is 0. It lists all hosts, 10 bytes each, to sort them, and
+// reads one record of each host that it returns.
 func (n *documentCount) named(ctx context.Context, store Store, top int) ([]HostCount, error) {
 	list := []HostCount{}
 	for _, h := range most(n.hosts, top, func(c hostCount) uint32 { return c.urls }) {

@@ -19,7 +19,7 @@ type Errors struct {
 	Forgotten int          `json:"forgotten"`
 	Hosts     int          `json:"hosts"` // that have one
 	Classes   []ErrorCount `json:"classes"`
-	ByHost    []HostErrors `json:"by_host"` // those with the most first
+	ByHost    []HostErrors `json:"by_host"` // hosts with the most errors first
 }
 
 // HostErrors are the errors of one host.
@@ -51,7 +51,7 @@ var errorColumns = []column[ErrorCount]{
 	{Column{Name: "words", Title: "Message"}, func(c *ErrorCount) any { return c.Words }},
 }
 
-// Tables are that of all hosts, then one for each host that is named.
+// Tables returns the table of all hosts, then one for each listed host.
 func (e *Errors) Tables() []Table {
 	list := []Table{e.All()}
 	for i := range e.ByHost {
@@ -63,7 +63,7 @@ func (e *Errors) Tables() []Table {
 // All is the table of all hosts.
 func (e *Errors) All() Table { return tableOf("", errorColumns, e.Classes) }
 
-// Table is that of the host.
+// Table returns the table of the host.
 func (h *HostErrors) Table() Table { return tableOf(h.Host, errorColumns, h.Classes) }
 
 // failing is a URL with an error.
@@ -163,7 +163,7 @@ func inOrder(classes map[string]*ErrorCount) []ErrorCount {
 	return list
 }
 
-// most are the n hosts that count most, all if n is 0.
+// most returns the n hosts with the highest counts, or all if n is 0.
 func most[C any](hosts map[weburl.HostKey]C, n int, count func(C) uint32) []weburl.HostKey {
 	keys := slices.SortedFunc(maps.Keys(hosts), func(a, b weburl.HostKey) int {
 		return cmp.Or(cmp.Compare(count(hosts[b]), count(hosts[a])), slices.Compare(a[:], b[:]))
@@ -199,7 +199,7 @@ func eachFailing(ctx context.Context, store Store, o Options, fn func(*failing) 
 	})
 }
 
-// lastVisit is when a URL was visited last, as far as it is known.
+// lastVisit returns the time of a URL's last visit, as far as known.
 func lastVisit(r *scheduler.Record) time.Time {
 	return cmp.Or(r.FetchedAt, r.ClassAt, r.FoundAt).UTC().Truncate(time.Second)
 }

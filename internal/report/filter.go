@@ -27,8 +27,7 @@ type Filter struct {
 	From weburl.Key
 }
 
-// Statuses are HTTP codes from one to another: 760 and 761 for what rules keep out, 0 for
-// never answered.
+// Statuses is a range of HTTP codes; 760 and 761 mean excluded by rules, 0 no response yet.
 type Statuses struct{ First, Last int }
 
 // FilterNames are the parameters that ParseFilter reads.
@@ -36,7 +35,7 @@ func FilterNames() []string {
 	return []string{"status", "class", "reason", "fate", "fifo", "error", "host", "source", "text"}
 }
 
-// Selects reports whether a record is one of those; it does not look at From.
+// Selects reports whether the filter selects a record; it ignores From.
 func (f *Filter) Selects(r *scheduler.Record) bool {
 	return (f.Status == nil || f.Status.First <= r.Status && r.Status <= f.Status.Last) && (f.Class == nil || *f.Class == r.Class) &&
 		(f.Fifo == nil || *f.Fifo == fifoNow(r)) && (f.Source == "" || f.Source == r.PushedSource) &&
@@ -44,7 +43,7 @@ func (f *Filter) Selects(r *scheduler.Record) bool {
 		(f.Text == "" || strings.Contains(strings.ToLower(r.URL), f.Text)) && isOn(f.Host, r.Origin, r.URL) && f.matches(r.URL)
 }
 
-// may reports whether a record may be one of those once its redirects were followed.
+// may reports whether the filter may select a record once its redirects are followed.
 func (f *Filter) may(r *scheduler.Record) bool {
 	if !redirects(r) || f.Error == "" && f.Reason == nil {
 		return f.Selects(r)
@@ -54,7 +53,7 @@ func (f *Filter) may(r *scheduler.Record) bool {
 	return wide.Selects(r)
 }
 
-// fated reports whether the URL has the fate that is asked for.
+// fated reports whether the URL has the selected fate.
 func (f *Filter) fated(r *scheduler.Record) bool {
 	if f.Fate == nil && f.Reason == nil {
 		return true
@@ -137,8 +136,7 @@ func parseStatuses(word string) (*Statuses, error) {
 	return &Statuses{n, n}, nil
 }
 
-// parseHost gives a host name, host:port or origin the form that URLs have in the store.
-// Of a whole URL it takes the origin.
+// parseHost converts a host name, host:port, origin or URL into the form of hosts in the store.
 func parseHost(text string) (string, error) {
 	if text == "" {
 		return "", nil

@@ -22,15 +22,13 @@ type HostRow struct {
 	Temporary int `json:"temporary"`
 	Permanent int `json:"permanent"`
 	Pending   int `json:"pending"`
-	// LastAt is when one of them was crawled last, NextAt when the next one is due, of those
-	// that do not wait already.
+	// LastAt is the time of the latest visit, NextAt the next due time of a URL that is not queued.
 	LastAt *time.Time `json:"last_at,omitempty"`
 	NextAt *time.Time `json:"next_at,omitempty"`
-	// MeanMS is how long an answer took on average since the service started, in milliseconds.
+	// MeanMS is the mean response time since the service started, in milliseconds.
 	MeanMS int64 `json:"mean_ms,omitempty"`
-	Ill    bool  `json:"ill,omitempty"` // its documents turn bad: none is deleted unasked, or replaced
-	// Robots is what its robots.txt says to the crawler of the root of the host: allowed,
-	// forbidden, or empty where it was not read.
+	Ill    bool  `json:"ill,omitempty"` // its documents turn bad: none is deleted without a release, or replaced
+	// Robots is the rule of its robots.txt for the root of the host: allowed, forbidden, or empty if unknown.
 	Robots string `json:"robots,omitempty"`
 }
 
@@ -49,7 +47,7 @@ var hostRowColumns = []column[HostRow]{
 	{Column{Name: "next_at", Title: "Next visit", Shows: Time}, func(h *HostRow) any { return orZero(h.NextAt) }},
 }
 
-// HostColumns are what the list of hosts may be sorted by.
+// HostColumns are the columns by which the list of hosts can be sorted.
 func HostColumns() []Column { return heads(hostRowColumns) }
 
 // HostCells are the cells of a host under HostColumns.
@@ -143,7 +141,7 @@ func CountHosts(ctx context.Context, store Store, took func(weburl.HostKey) time
 	return page, nil
 }
 
-// keyedHost is a row with what finds its host.
+// keyedHost is a row with the key of its host.
 type keyedHost struct {
 	HostRow
 	key    weburl.HostKey

@@ -16,15 +16,15 @@ import (
 // URL to its pages: it would cost each page a write for each of its links.
 
 const (
-	// brokenBatch is how many URLs are asked about in one pass over all links, 60
-	// bytes each, and pairsMax how many links to them are kept, 24 bytes each.
+	// brokenBatch is how many URLs are handled in one pass over all links, 60 bytes each, and pairsMax how many links to
+	// them are stored, 24 bytes each.
 	brokenBatch = 1 << 17
 	pairsMax    = 1 << 20
-	// graphPart is how many pages' links are read before the store is let go for a moment.
+	// graphPart is how many pages' links are read before the store is released for a moment.
 	graphPart = 50_000
-	// redirectsMax is how many redirects are followed backwards, 24 bytes each; the rest lead to no page.
+	// redirectsMax is how many redirects are followed backwards, 24 bytes each; others are ignored.
 	redirectsMax = 1 << 21
-	// redirectSteps is how far redirects are followed backwards over one that is asked about itself, as in a circle.
+	// redirectSteps limits how far redirects to a selected redirect are followed backwards, as in a circle.
 	redirectSteps = 5
 )
 
@@ -41,7 +41,7 @@ type linkedPage struct {
 
 type linkedPages []linkedPage
 
-// target is what a link may go to: a URL that is asked about, or one that redirects to it.
+// target is a selected URL, or one that redirects to it.
 type target struct {
 	of   int32      // index in urls
 	same int32      // the next target with the same print, or -1
@@ -78,7 +78,7 @@ func (x *exchange) add(ctx context.Context, l linked) error {
 	return x.flush(ctx)
 }
 
-// flush answers for all URLs. It takes several passes if too many pages link to them.
+// flush finds the links to all URLs. It takes several passes if too many pages link to them.
 func (x *exchange) flush(ctx context.Context) error {
 	for len(x.urls) > 0 {
 		if err := x.search(ctx); err != nil {
@@ -163,13 +163,13 @@ func (x *exchange) look(page weburl.Key, links scheduler.LinkPrints) {
 	}
 }
 
-// leading is a redirect: what it leads to, and its own key.
+// leading is a redirect: its target, and its own key.
 type leading struct {
 	to   scheduler.LinkPrint
 	from weburl.Key
 }
 
-// redirects adds what redirects to the URLs, and to what does.
+// redirects adds the redirects to the URLs, also indirect ones.
 func (x *exchange) redirects(ctx context.Context) error {
 	var all []leading
 	err := eachRecord(ctx, x.store, redirects, func(k weburl.Key, r *scheduler.Record) error {
@@ -196,7 +196,7 @@ func (x *exchange) redirects(ctx context.Context) error {
 	return err
 }
 
-// asks reports whether a URL is one that is asked about.
+// asks reports whether a URL is selected.
 func (x *exchange) asks(k weburl.Key) bool {
 	i, ok := x.byPrint[scheduler.PrintOf(k)]
 	for ; ok && i >= 0; i = x.targets[i].same {

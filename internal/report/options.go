@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// Options select what a report is about, and how long it is; zero fields select all.
+// Options select the content and the length of a report; zero fields select all.
 type Options struct {
 	Host  string    // a host name, host:port or an origin, as in Filter
 	Since time.Time // broken: only URLs that broke then or later; errors: that were visited
-	Top   int       // how many hosts are named, those with the most; 0: all
+	Top   int       // how many hosts are listed, those with the most; 0 for all
 	Pages int       // how many pages of a broken link are named; 0: all
-	// Limit ends the reports of broken links and of changes after so many entries; 0: no limit.
+	// Limit is the maximum number of entries in the reports of broken links and of changes; 0 for no limit.
 	Limit int
-	// Order is that of the entries, or of the rows of tables; From leaves out so many of the
-	// first entries.
+	// Order is the order of the entries, or of the rows of tables; From skips the first entries.
 	Order Order
 	From  int
 }
 
-// Query is what ParseOptions reads.
+// Query is the query that ParseOptions parses.
 func (o Options) Query() url.Values {
 	q := url.Values{"top": {strconv.Itoa(o.Top)}, "pages": {strconv.Itoa(o.Pages)}}
 	if o.Limit > 0 {
@@ -43,13 +42,13 @@ func (o Options) Query() url.Values {
 	return q
 }
 
-// TopHosts is how many hosts a report names by default.
+// TopHosts is how many hosts a report lists by default.
 const TopHosts = 20
 
-// ChangesFor is how far the report of changes goes back by default.
+// ChangesFor is the default period of the report of changes.
 const ChangesFor = 24 * time.Hour
 
-// FromMax is how many entries may be left out.
+// FromMax is the maximum number of skipped entries.
 const FromMax = 100_000
 
 // ParseOptions reads since (as ParseSince), host, top, pages, limit, from and sort.
@@ -105,4 +104,15 @@ func ParseSince(s string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, fmt.Errorf("since %q is no time and no duration: write for example 2026-01-31, 2026-01-31T08:00:00Z, 36h, 7d or 2w", s)
+}
+
+// DefaultOrder is the default order of a report: changes latest first, broken links with the most pages first.
+func DefaultOrder(kind string) Order {
+	switch kind {
+	case KindBroken:
+		return Order{By: "pages", Desc: true}
+	case KindChanges, KindRounds:
+		return Order{By: "at", Desc: true}
+	}
+	return Order{}
 }

@@ -6,20 +6,8 @@ import (
 	"slices"
 )
 
-// DefaultOrder is the one that a report comes in where none is asked for: changes the latest
-// first, broken links with the most pages first.
-func DefaultOrder(kind string) Order {
-	switch kind {
-	case KindBroken:
-		return Order{By: "pages", Desc: true}
-	case KindChanges:
-		return Order{By: "at", Desc: true}
-	}
-	return Order{}
-}
-
-// ordered calls put with the entries that each walks over, in the order of o, from o.From on.
-// What a limit leaves out is not kept; what memory does not hold is sorted in files.
+// ordered calls put with the entries that each walks over, in the order of o, from o.From on. Entries beyond the limit
+// are dropped; entries that do not fit into memory are sorted in files.
 func ordered[E Entry](ctx context.Context, o *Options, place func(*E) Place, each func(context.Context, func(E) error) error, put func(Entry) error) error {
 	limit := o.Limit
 	if limit > 0 {
@@ -39,7 +27,7 @@ func ordered[E Entry](ctx context.Context, o *Options, place func(*E) Place, eac
 	})
 }
 
-// brokenPlace gives the place of broken links by a column; parts of one stay together.
+// brokenPlace returns the place of broken links by a column; parts of one stay together.
 func brokenPlace(by string) func(*Broken) Place {
 	place := placer(brokenColumns, by, func(b *brokenPage) string { return fmt.Sprintf("%s %06d", b.URL, b.Part) })
 	return func(b *Broken) Place {
@@ -51,7 +39,7 @@ func brokenPlace(by string) func(*Broken) Place {
 	}
 }
 
-// changePlace gives the place of changes by a column. A URL may have several.
+// changePlace returns the place of changes by a column. A URL may have several.
 func changePlace(by string) func(*Change) Place {
 	return placer(changeColumns, by, func(c *Change) string { return c.URL + " " + c.Change })
 }
@@ -75,7 +63,7 @@ func (e *Errors) sort(o Order) {
 	}
 }
 
-// sort puts what documents are counted by into an order.
+// sort sorts the groups of documents.
 func (d *Documents) sort(o Order) {
 	sortRows(o, sourceColumns, d.BySource)
 	sortRows(o, statusColumns, d.ByStatus)

@@ -12,16 +12,16 @@ import (
 // A crawl sees one redirect at a time, and which chain they make only what is stored tells. So redirects
 // in a circle are found when a report asks.
 
-// MaxRedirects is how many redirects are followed to a page: the most that maxRedirects allows.
+// MaxRedirects is how many redirects are followed to a page: the maximum of maxRedirects.
 const MaxRedirects = 100
 
-// The faults of a chain of redirects, as they stand in a message.
+// The faults of a chain of redirects, as used in messages.
 const (
 	redirectCircle  = "redirects in a circle"
 	redirectTooMany = "too many redirects"
 )
 
-// endsMax is how many redirects a chains remembers, some 70 bytes each.
+// endsMax is how many redirects a chains stores, some 70 bytes each.
 const endsMax = 1 << 20
 
 // chains finds out where redirects lead, and remembers it for the redirects that it has passed: a report that
@@ -32,8 +32,7 @@ type chains struct {
 	dead  map[string]string // which target refused the newest order about a URL; nil: it is not asked
 }
 
-// chainEnd is what is behind a redirect: how many redirects, with it, and the fault that keeps them from a page,
-// "" if nothing does.
+// chainEnd is the end of a chain: the number of redirects, and the fault that keeps them from a page, or "".
 type chainEnd struct {
 	steps int
 	fault string
@@ -46,7 +45,7 @@ func newChains(store scheduler.Reader) *chains {
 // redirects reports whether a URL is stored as a redirect.
 func redirects(r *scheduler.Record) bool { return r.Class == scheduler.Redirect && r.RedirectTo != "" }
 
-// follow gives the record of a redirect that comes to no page the reason and the words for that.
+// follow sets reason and words of a redirect that does not reach a page.
 func (c *chains) follow(ctx context.Context, r *scheduler.Record) error {
 	u, ok := weburl.FromCanonical(r.URL)
 	if !ok || !redirects(r) {
@@ -59,7 +58,7 @@ func (c *chains) follow(ctx context.Context, r *scheduler.Record) error {
 	return err
 }
 
-// fault is that of the redirect of k to a URL.
+// fault returns the fault of the redirect of k to a URL.
 func (c *chains) fault(ctx context.Context, k weburl.Key, to string) (string, error) {
 	if len(c.ends) > endsMax {
 		clear(c.ends)

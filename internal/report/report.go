@@ -1,5 +1,5 @@
-// Package report tells what a store knows: stored URLs one by one, links to a URL, and four
-// reports, of broken links, errors, documents and changes. It reads a store in short steps,
+// Package report reads a store: stored URLs one by one, links to a URL, and five
+// reports, of broken links, errors, documents, changes and rounds. It reads a store in short steps,
 // whether a crawl is running on it or not.
 //
 // A report is a stream of entries. Each entry gives its rows under columns that are data,
@@ -17,55 +17,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Store is what reports read. They hold no snapshot for long, so a change that is made
-// meanwhile may be in a report or not.
-type Store interface {
-	scheduler.Reader
-	// Outlinks calls fn for the links of each page from a key on, in order of keys. fn
-	// must not keep them.
-	Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error
-	// Gone calls fn for the trace of each URL that was forgotten after an error.
-	Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error
-	// Orders calls fn for the selected orders of the outbox.
-	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error
-}
-
-// The kinds of reports.
-const (
-	KindBroken    = "broken"
-	KindErrors    = "errors"
-	KindDocuments = "documents"
-	KindChanges   = "changes"
-)
-
-// Kinds are all of them.
-func Kinds() []string { return []string{KindBroken, KindErrors, KindDocuments, KindChanges} }
-
-// Streamed reports whether a kind of report has one entry for each thing it finds. The
-// others are one entry.
-func Streamed(kind string) bool { return kind == KindBroken || kind == KindChanges }
-
-// Entry is a part of a report: a Broken, a Change, or the whole *Errors or *Documents.
-type Entry interface {
-	// Tables are the entry's rows.
-	Tables() []Table
-}
-
-// Sink takes the entries of a report one by one.
-type Sink interface {
-	Put(Entry) error
-	// End is called after the last entry.
-	End() error
-}
-
-// Write makes a report of a store, in the order of o, that of keys where it names none. It
-// ends one of many entries after o.Limit of them.
+// Write writes a report of a store, in the order of o, or in that of keys by default. A report with many entries ends
+// after o.Limit of them.
 func Write(ctx context.Context, kind string, store Store, o Options, to Sink) error {
 	n := 0
 	put := func(e Entry) error {
@@ -101,6 +56,9 @@ func write(ctx context.Context, kind string, store Store, o Options, put func(En
 		return put(d)
 	case KindChanges:
 		return ordered(ctx, &o, changePlace(o.Order.By), func(ctx context.Context, fn func(Change) error) error { return EachChange(ctx, store, o, fn) }, put)
+	case KindRounds:
+		place := placer(roundColumns, o.Order.By, func(r *Round) string { return r.Of })
+		return ordered(ctx, &o, place, func(ctx context.Context, fn func(Round) error) error { return EachRound(ctx, store, o, fn) }, put)
 	}
 	return fmt.Errorf("there is no report %q: write %s", kind, strings.Join(Kinds(), ", "))
 }

@@ -15,16 +15,15 @@ import (
 	"time"
 )
 
-// Order is how the rows of a list come: by a column, rows with the same cell by the URL.
-// By empty is the list's own order.
+// Order is the order of a list: by a column, and rows with the same cell by URL. An empty By is the list's own order.
 type Order struct {
 	By   string // name of a column
 	Desc bool
-	// After is where the page before ended: only rows behind it come.
+	// After is the end of the previous page: only later rows are returned.
 	After Place
 }
 
-// Place is that of a row in an Order; the zero Place is before all rows.
+// Place is the place of a row in an Order; the zero Place is before all rows.
 type Place struct{ Cell, URL string }
 
 // ErrPlace is a cursor that no page gave.
@@ -77,7 +76,7 @@ func (o Order) String() string {
 	return o.By
 }
 
-// compare says which of two places comes first.
+// compare compares two places.
 func (o *Order) compare(a, b Place) int {
 	by := strings.Compare(a.Cell, b.Cell)
 	if o.Desc || a.Cell == "" || b.Cell == "" {
@@ -86,7 +85,7 @@ func (o *Order) compare(a, b Place) int {
 	return cmp.Or(by, strings.Compare(a.URL, b.URL))
 }
 
-// sortable is a cell as a text whose order is that of the values.
+// sortable encodes a cell as a text that sorts like the values.
 func sortable(v any) string {
 	switch v := v.(type) {
 	case int:
@@ -104,7 +103,7 @@ func sortable(v any) string {
 	return ""
 }
 
-// sortMemory is how many bytes of rows a sorter holds; more go to files.
+// sortMemory is how many bytes of rows a sorter keeps in memory; others go to files.
 const sortMemory = 32 << 20
 
 // sorter puts rows into an order within a bound of memory: rows beyond it go to
@@ -133,7 +132,7 @@ func newSorter[R any](o Order, limit int, place func(*R) Place) *sorter[R] {
 	return &sorter[R]{order: o, limit: limit, memory: sortMemory, place: place}
 }
 
-// add takes a row, unless it stands before the page.
+// add adds a row, unless it is before the page.
 func (s *sorter[R]) add(row *R) error {
 	p := s.place(row)
 	if s.order.After != (Place{}) && s.order.compare(p, s.order.After) <= 0 || s.cut && s.order.compare(p, s.last) > 0 {
@@ -230,7 +229,7 @@ func (s *sorter[R]) each(fn func(*R) error) error {
 	return nil
 }
 
-// inMemory gives the rows in memory one by one, nil at their end.
+// inMemory returns the next row in memory, nil at the end.
 func (s *sorter[R]) inMemory() func() (*sortedRow, error) {
 	at := 0
 	return func() (*sortedRow, error) {
@@ -242,7 +241,7 @@ func (s *sorter[R]) inMemory() func() (*sortedRow, error) {
 	}
 }
 
-// inFile gives the rows of a file one by one, nil at their end.
+// inFile returns the next row of a file, nil at the end.
 func inFile(f *os.File) func() (*sortedRow, error) {
 	in := gob.NewDecoder(bufio.NewReader(f))
 	return func() (*sortedRow, error) {
@@ -255,14 +254,14 @@ func inFile(f *os.File) func() (*sortedRow, error) {
 	}
 }
 
-// close gives the files back.
+// close removes the files.
 func (s *sorter[R]) close() {
 	for _, f := range s.runs {
 		_ = f.Close() // nothing of it is kept
 	}
 }
 
-// placer gives the place of rows by a column.
+// placer returns the function that gives the place of rows by a column.
 func placer[R any](columns []column[R], by string, tie func(*R) string) func(*R) Place {
 	i := slices.IndexFunc(columns, func(c column[R]) bool { return c.Name == by })
 	if i < 0 {

@@ -18,7 +18,7 @@ type StoredURL struct {
 	Class  string `json:"class"`
 	Fifo   string `json:"fifo"`
 	Depth  int    `json:"depth"`
-	Kind   string `json:"kind,omitempty"` // sitemap, feed or item; a page has none
+	Kind   string `json:"kind,omitempty"` // sitemap, feed or item; empty for a page
 	// HostSpelling and Fragment are those of the link that admitted the URL, if rules can tell them apart.
 	HostSpelling string `json:"host_spelling,omitempty"`
 	Fragment     string `json:"fragment,omitempty"`
@@ -30,22 +30,21 @@ type StoredURL struct {
 	LastModified string     `json:"last_modified,omitempty"`
 	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
 	NextAt       *time.Time `json:"next_at,omitempty"`
-	// Fate is what became of the URL, one of scheduler.FateWords, and Reason the word for why
-	// (scheduler.Reason), or empty.
+	// Fate is one of scheduler.FateWords, and Reason a scheduler.Reason, or empty.
 	Fate      string `json:"fate"`
 	Reason    string `json:"reason,omitempty"`
 	Errors    int    `json:"errors"`
 	LastError string `json:"last_error,omitempty"`
-	// RefusedBy is the target that refused its document, or the deletion; only lists of URLs say so.
+	// RefusedBy is the target that refused its document, or the deletion; set only in lists of URLs.
 	RefusedBy   string `json:"refused_by,omitempty"`
 	Referrer    string `json:"referrer,omitempty"`
 	DuplicateOf string `json:"duplicate_of,omitempty"`
 	// Overlap is the percentage of its text that a copy shares with DuplicateOf; 0: not known.
 	Overlap    uint8  `json:"overlap,omitempty"`
 	RedirectTo string `json:"redirect_to,omitempty"`
-	// Rendered says that a browser rendered the page when it was last read.
+	// Rendered means that a browser rendered the page when it was last read.
 	Rendered bool `json:"rendered,omitempty"`
-	// Directives are what the page asked for when it was last read.
+	// Directives are the page's directives when it was last read.
 	Directives       []string   `json:"directives,omitempty"`
 	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
 	State            string     `json:"state"`                // waiting (also in flight), timed or at rest
@@ -60,12 +59,12 @@ type StoredURL struct {
 	CheckedAt *time.Time `json:"checked_at,omitempty"` // when it was last compared with its earlier self
 	Checks    int        `json:"checks,omitempty"`     // number of such comparisons
 	Changes   int        `json:"changes,omitempty"`    // those that found a change
-	IntervalS int64      `json:"interval_s,omitempty"` // between refreshes, as it is now
+	IntervalS int64      `json:"interval_s,omitempty"` // between refreshes, at present
 	Aliases   []string   `json:"aliases,omitempty"`    // URLs that redirect here
 }
 
-// NewStoredURL gives a record its printed form. Fifo is where it waits, otherwise where the
-// rules put it.
+// NewStoredURL converts a record into its printed form. Fifo is the URL's present fifo, or else the one that the rules
+// choose.
 func NewStoredURL(r scheduler.Record) StoredURL {
 	fate, reason := r.Fate()
 	s := StoredURL{
@@ -107,7 +106,7 @@ func timeOf(t time.Time) *time.Time {
 	return &t
 }
 
-// fifoNow is where a URL waits, otherwise where the rules put it.
+// fifoNow returns a URL's present fifo, or else the one that the rules choose.
 func fifoNow(r *scheduler.Record) scheduler.Source {
 	if r.State == scheduler.Waiting {
 		return r.Source
@@ -127,8 +126,8 @@ func LookUp(ctx context.Context, store scheduler.Reader, u weburl.URL) (s Stored
 	return s, err == nil, err
 }
 
-// storedURL is NewStoredURL of a record of the store. Where its redirects lead is said unless the loss of its
-// document is pending, which has its own reason.
+// storedURL is NewStoredURL for a record of the store. It includes the end of the URL's redirects, unless the loss of
+// its document is pending, which has a reason already.
 func storedURL(ctx context.Context, c *chains, r *scheduler.Record) (s StoredURL, err error) {
 	if !r.Indexed {
 		err = c.follow(ctx, r)
@@ -138,7 +137,7 @@ func storedURL(ctx context.Context, c *chains, r *scheduler.Record) (s StoredURL
 	return s, err
 }
 
-// withRefusals is newChains that knows what targets refused, too.
+// withRefusals is newChains with the refusals of targets.
 func withRefusals(ctx context.Context, store Store) (*chains, error) {
 	c := newChains(store)
 	c.dead = map[string]string{}
@@ -148,8 +147,8 @@ func withRefusals(ctx context.Context, store Store) (*chains, error) {
 	})
 }
 
-// Robots is the word of a robots.State for what the stored copy of u's robots.txt says to
-// agent, however old the copy is. With original it is read by the text of 1994.
+// Robots returns the robots.State of the stored copy of u's robots.txt for agent, however old the copy is. With
+// original it is parsed by the text of 1994.
 func Robots(ctx context.Context, store scheduler.Reader, agent string, original bool, u weburl.URL) (string, error) {
 	rules, err := robots.NewCache(readOnly{store}, robots.Settings{Original: original}).Rules(ctx, u)
 	switch {

@@ -1,15 +1,46 @@
 package report
 
+// The kinds of reports.
+const (
+	KindBroken    = "broken"
+	KindErrors    = "errors"
+	KindDocuments = "documents"
+	KindChanges   = "changes"
+	KindRounds    = "rounds"
+	KindURLs      = "urls" // a list of stored URLs, which no report is made of
+)
+
+// Kinds are all of them.
+func Kinds() []string {
+	return []string{KindBroken, KindErrors, KindDocuments, KindChanges, KindRounds}
+}
+
+// Streamed reports whether a kind of report has many entries. The others have one.
+func Streamed(kind string) bool { return kind != KindErrors && kind != KindDocuments }
+
+// Entry is a part of a report: a Broken, a Change, a Round, a StoredURL, or the whole *Errors or *Documents.
+type Entry interface {
+	// Tables are the entry's rows.
+	Tables() []Table
+}
+
+// Sink takes the entries of a report one by one.
+type Sink interface {
+	Put(Entry) error
+	// End is called after the last entry.
+	End() error
+}
+
 // Column is a column of a report.
 type Column struct {
-	Name  string // in CSV; the JSON has the same, except for what documents are counted by
+	Name  string // in CSV; the JSON has the same name, except for groups of documents
 	Title string // above tables of the console, which leave out a column without one
 	Shows Cell
 	Key   bool   // the cell names its row
-	Empty string // said to people in place of an empty cell
+	Empty string // shown to people in place of an empty cell
 }
 
-// Cell is the kind of what the cells of a column hold, which decides how they are shown.
+// Cell is the type of a column's cells, which decides how they are displayed.
 type Cell uint8
 
 // The kinds of cells, with the type of the value.
@@ -26,15 +57,13 @@ const (
 
 // Table is rows under columns.
 type Table struct {
-	// Of is what the whole table is about: a host ("" for all of them) in the report of
-	// errors, what is counted by in that of documents.
+	// Of is the subject of the whole table: a host ("" for all) in the report of errors, the group in that of documents.
 	Of      string
 	Columns []Column
 	Rows    [][]any // each has a cell for each column
 }
 
-// column is a Column with its cell in a row of type R, so that neither stands without the
-// other.
+// column is a Column with its cell in a row of type R.
 type column[R any] struct {
 	Column
 	cell func(*R) any
@@ -56,7 +85,7 @@ func cells[R any](columns []column[R], row *R) []any {
 	return list
 }
 
-// tableOf makes a table of rows.
+// tableOf returns a table of rows.
 func tableOf[R any](of string, columns []column[R], rows []R) Table {
 	t := Table{Of: of, Columns: heads(columns)}
 	for i := range rows {
@@ -77,6 +106,10 @@ func Columns(kind string) []Column {
 		return documentColumns
 	case KindChanges:
 		return heads(changeColumns)
+	case KindRounds:
+		return heads(roundColumns)
+	case KindURLs:
+		return heads(urlColumns)
 	}
 	return nil
 }

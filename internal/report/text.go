@@ -21,7 +21,7 @@ type Lines struct {
 	changes map[string]int // by kind
 }
 
-// NewLines makes one for reports of a kind. Since is that of the report's Options.
+// NewLines returns a Lines for a kind of report. since is that of the report's Options.
 func NewLines(w io.Writer, kind string, since time.Time) *Lines {
 	return &Lines{out: w, kind: kind, since: since, changes: map[string]int{}}
 }
@@ -33,6 +33,8 @@ func (l *Lines) Put(e Entry) error {
 		l.broken(&e)
 	case Change:
 		l.change(&e)
+	case Round:
+		fmt.Fprintf(l.out, "%s  %s\n", at(e.At), clock.Localize(e.String()))
 	case *Errors:
 		return l.errors(e)
 	case *Documents:
@@ -169,7 +171,7 @@ func textRows(w io.Writer, t *Table) {
 	}
 }
 
-// textCell shows a cell. A stranger's words move no cursor and turn no line around.
+// textCell formats a cell. It removes control characters and changes of direction, which come from strangers.
 func textCell(c *Column, v any) string {
 	if t, ok := v.(time.Time); ok {
 		return at(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// urlColumns are what stored URLs may be sorted by, and what a list of them shows.
+// urlColumns are the columns of a list of stored URLs, by which it can be sorted.
 var urlColumns = []column[StoredURL]{
 	{Column{Name: "url", Title: "URL", Shows: Link, Key: true}, func(s *StoredURL) any { return s.URL }},
 	{Column{Name: "status", Title: "Status", Shows: Code}, func(s *StoredURL) any { return s.Status }},
@@ -23,9 +23,6 @@ var urlColumns = []column[StoredURL]{
 	{Column{Name: "next_at", Title: "Next visit", Shows: Time}, func(s *StoredURL) any { return orZero(s.NextAt) }},
 }
 
-// URLColumns are those of a list of stored URLs.
-func URLColumns() []Column { return heads(urlColumns) }
-
 func orZero(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -33,22 +30,24 @@ func orZero(t *time.Time) time.Time {
 	return *t
 }
 
-// Page is a part of a list of stored URLs. One in the order of keys may have fewer
-// than were asked for, and others after it: a page looks at PageRead URLs at most.
+// Page is a part of a list of stored URLs. One in the order of keys may be shorter than requested although others
+// follow: it reads at most PageRead URLs.
 type Page struct {
 	URLs []StoredURL `json:"items"`
 	// Next is the cursor of the page after it, empty at the end.
 	Next string `json:"next,omitempty"`
-	// Read is how many stored URLs were looked at for it.
+	// Total counts all that the filter finds, where the list is sorted; else it is 0: not known.
+	Total int `json:"total,omitempty"`
+	// Read is the number of stored URLs read for it.
 	Read int `json:"read"`
 }
 
-// PageRead is how many stored URLs one page in the order of keys looks at, at most: where
-// few are selected, a page ends with fewer than were asked for, and others follow.
+// PageRead is the maximum number of stored URLs read for one page in the order of keys. If few are selected, the page
+// is short, and others follow.
 const PageRead = 5 * scheduler.WalkRead
 
-// URLPage gives the first limit URLs that f selects from f.From on, in order of keys, out of
-// the next read (0: PageRead). No view of the store is held for longer than a batch.
+// URLPage returns the first limit URLs that f selects from f.From on, in order of keys, out of the next read (0:
+// PageRead). No view of the store is held for longer than a batch.
 func URLPage(ctx context.Context, store Store, f Filter, limit, read int) (p Page, err error) {
 	p.URLs = []StoredURL{}
 	if read == 0 {
@@ -109,19 +108,20 @@ func EachURL(ctx context.Context, store Store, f Filter, fn func(StoredURL) erro
 	})
 }
 
-// EachURLSorted does it by a column, for up to limit of them (0: all) behind o.After. It goes
-// over the whole store, and holds what fits into some memory, or the limit; more is sorted
-// in files. At is the cursor behind the URL.
-func EachURLSorted(ctx context.Context, store Store, f Filter, o Order, limit int, fn func(s StoredURL, at string) error) error {
+// EachURLSorted calls fn in the order of a column, for up to limit URLs (0: all) after o.After. It reads the whole
+// store, and keeps the rows in memory up to a bound, or the limit; more are sorted in files. at is the cursor after the
+// URL, total the number of URLs that f selects.
+func EachURLSorted(ctx context.Context, store Store, f Filter, o Order, limit int, fn func(s StoredURL, at string) error) (total int, err error) {
 	place := placer(urlColumns, o.By, func(s *StoredURL) string { return s.URL })
 	rows := newSorter(o, limit, place)
 	defer rows.close()
 	f.From = weburl.Key{}
-	if err := EachURL(ctx, store, f, func(s StoredURL) error { return rows.add(&s) }); err != nil {
-		return err
+	err = EachURL(ctx, store, f, func(s StoredURL) error { total++; return rows.add(&s) })
+	if err != nil {
+		return total, err
 	}
-	return rows.each(func(s *StoredURL) error { return fn(*s, place(s).String()) })
+	return total, rows.each(func(s *StoredURL) error { return fn(*s, place(s).String()) })
 }
 
-// URLRow are the cells of a stored URL under URLColumns.
-func URLRow(s *StoredURL) []any { return cells(urlColumns, s) }
+// Tables is a table of one row.
+func (s StoredURL) Tables() []Table { return []Table{tableOf("", urlColumns, []StoredURL{s})} }

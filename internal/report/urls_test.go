@@ -104,12 +104,12 @@ func unhex(t *testing.T, s string) []byte {
 // in memory.
 func TestSortedURLs(t *testing.T) {
 	s := manyURLs(120)
-	for _, c := range URLColumns() {
+	for _, c := range Columns(KindURLs) {
 		for _, desc := range []bool{false, true} {
 			o := Order{By: c.Name, Desc: desc}
 			var all []string
 			list := func(o Order, limit int) (urls []string, at string) {
-				err := EachURLSorted(t.Context(), s, Filter{}, o, limit, func(u StoredURL, cursor string) error {
+				_, err := EachURLSorted(t.Context(), s, Filter{}, o, limit, func(u StoredURL, cursor string) error {
 					urls, at = append(urls, u.URL), cursor
 					return nil
 				})
@@ -142,7 +142,7 @@ func TestSortedURLs(t *testing.T) {
 	}
 	o := Order{By: "fetched_at", Desc: true}
 	var times []time.Time
-	if err := EachURLSorted(t.Context(), s, Filter{}, o, 0, func(u StoredURL, _ string) error { times = append(times, *u.FetchedAt); return nil }); err != nil {
+	if n, err := EachURLSorted(t.Context(), s, Filter{}, o, 0, func(u StoredURL, _ string) error { times = append(times, *u.FetchedAt); return nil }); err != nil || n != len(times) {
 		t.Fatal(err)
 	}
 	if !slices.IsSortedFunc(times, func(a, b time.Time) int { return b.Compare(a) }) {
@@ -153,7 +153,7 @@ func TestSortedURLs(t *testing.T) {
 			t.Errorf("cursor %q is taken", bad)
 		}
 	}
-	if _, err := ParseOrder("-colour", URLColumns()); err == nil || !strings.Contains(err.Error(), "colour") || !strings.Contains(err.Error(), "fetched_at") {
+	if _, err := ParseOrder("-colour", Columns(KindURLs)); err == nil || !strings.Contains(err.Error(), "colour") || !strings.Contains(err.Error(), "fetched_at") {
 		t.Errorf("%v", err)
 	}
 }

@@ -4,14 +4,28 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Store is the part of a store that reports read. They hold no snapshot for long, so concurrent changes may or may not
+// be included.
+type Store interface {
+	scheduler.Reader
+	// Outlinks calls fn for the links of each page from a key on, in order of keys. fn
+	// must not keep them.
+	Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error
+	// Gone calls fn for the trace of each URL that was forgotten after an error.
+	Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error
+	// Orders calls fn for the selected orders of the outbox.
+	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error
+}
+
 // errEnough ends a walk over the store.
 var errEnough = errors.New("enough was read")
 
-// eachRecord calls fn for the records that keep accepts; the store is not being read then.
+// eachRecord calls fn for the records that keep accepts; during the call no read of the store is in progress.
 func eachRecord(ctx context.Context, store Store, keep func(*scheduler.Record) bool, fn func(weburl.Key, *scheduler.Record) error) error {
 	return scheduler.Walk(ctx, store, weburl.Key{}, keep, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {

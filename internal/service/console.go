@@ -46,7 +46,7 @@ func (s *Service) SignInURL(token string) string {
 	return s.ConsoleURL() + "signin?ticket=" + ticket
 }
 
-// ConsoleURL is where a browser finds the console.
+// ConsoleURL returns the address of the console.
 func (s *Service) ConsoleURL() string {
 	at, scheme := s.open.Addr().String(), "http"
 	if tcp, ok := s.open.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {

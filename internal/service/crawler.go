@@ -28,11 +28,11 @@ type running struct {
 	agent string // the User-Agent of a configuration without one
 	// cookieFile is where the Crawler's cookies outlive the process.
 	cookieFile string
-	// opened is what the Crawler was started with; weights are those in force.
+	// opened holds the settings at the start; weights are those in force.
 	opened  config.Crawler
 	weights atomic.Pointer[[6]int]
 	inForce atomic.Pointer[config.Crawler]
-	// configError is why the last reload failed, nil if it did not.
+	// configError is the error of the last reload, nil if it succeeded.
 	configError atomic.Pointer[string]
 	// documents are read by it, unless readDocuments is off.
 	documents *documents.Pool

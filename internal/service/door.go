@@ -14,7 +14,8 @@ import (
 )
 
 // openDoor opens the socket, which keeps other services away, reads the tokens, and listens
-// on TCP. Until opened is called, both answer that the service is starting.
+// on TCP. Until opened is called, both answer that the service is starting, and how many of
+// its stores are open.
 func (s *Service) openDoor(ctx context.Context, data, listen string, access *admin.AccessSettings) (opened func(), err error) {
 	if s.owner, err = listenSocket(ctx, data, s.log); err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func (s *Service) openDoor(ctx context.Context, data, listen string, access *adm
 			return nil, err
 		}
 	}
-	answered, told := admin.Opening(s.open, s.access.TLS()), admin.Opening(s.owner, nil)
+	answered, told := admin.Opening(s.open, s.access.TLS(), s.progressOfOpening), admin.Opening(s.owner, nil, s.progressOfOpening)
 	return func() { answered(); told() }, nil
 }
 

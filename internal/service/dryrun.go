@@ -22,7 +22,7 @@ import (
 // What renders the page runs in a goroutine of runBeside, whose end it waits for; a browser is tried in one of
 // tryBrowser.
 
-// DryRun fetches one page as a crawl would, and tells what would become of it.
+// DryRun fetches one page as a crawl would, and returns the predicted result.
 func DryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, raw string, u weburl.URL, agent string, log *slog.Logger) (*admin.Fetched, error) {
 	explainer, err := admin.NewExplainer(Settings(crawler, agent), known)
 	if err != nil {
@@ -40,7 +40,7 @@ func DryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, 
 	return admin.NewFetched(raw, u, t, x), nil
 }
 
-// try makes a dry run in a store of its own.
+// try makes a dry run in a temporary store.
 func try(ctx context.Context, crawler config.Crawler, of crawl.TrialOf, agent string, log *slog.Logger) (t *crawl.Trial, err error) {
 	dir, err := os.MkdirTemp("", "sextant-fetch-")
 	if err != nil {
@@ -94,10 +94,10 @@ func (r *running) tryBrowser(ctx context.Context) (end func()) {
 	}
 }
 
-// browserTrial is how long TryBrowser takes at most.
+// browserTrial limits the time of TryBrowser.
 const browserTrial = 30 * time.Second
 
-// TryBrowser says why a browser that is there cannot be used on this machine, by this user.
+// TryBrowser returns why an installed browser cannot be used on this machine, by this user.
 func TryBrowser(ctx context.Context, s render.Settings) error {
 	ctx, cancel := context.WithTimeout(ctx, browserTrial)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
-// storeFolder is where a Crawler's store lies in its part of the data directory.
+// storeFolder is the folder of a Crawler's store in its part of the data directory.
 const storeFolder = "store"
 
 // cookieFile is where cookies outlive the process, beside the store: no backup has them.
@@ -62,8 +62,8 @@ func HomesIn(data, crawler string) ([]Home, error) {
 	return found, nil
 }
 
-// checkHomes refuses to begin anew beside a store that a configuration with
-// another number of Crawlers left: its documents would stay in the index for ever.
+// checkHomes refuses to create a store beside one from a configuration with another number of Crawlers, whose documents
+// would stay in the index permanently.
 func checkHomes(data string, crawlers []config.Crawler) error {
 	single := Home{Dir: data}
 	if len(crawlers) > 1 {

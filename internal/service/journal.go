@@ -13,7 +13,7 @@ import (
 
 // prefixed.mu guards its priority. Each goroutine that logs holds it while its record is written.
 
-// Priorities as they stand before a line for the journal, see sd-daemon(3).
+// Priorities before a line for the journal, see sd-daemon(3).
 const (
 	journalError   = "<3>"
 	journalWarning = "<4>"

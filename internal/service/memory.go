@@ -30,8 +30,7 @@ func ParseSize(s string) (int64, bool) {
 }
 
 const (
-	// memoryStep is how often is looked at what memory Go does not see, and
-	// memoryGrain by how much it must have changed to matter.
+	// memoryStep is how often memory outside Go's heap is measured, and memoryGrain the smallest change that matters.
 	memoryStep  = time.Minute
 	memoryGrain = 8 << 20
 )

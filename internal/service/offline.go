@@ -19,7 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Offline is what a command needs to work on the store of a Crawler that no service runs.
+// Offline holds what a command needs to work on the store of a Crawler while no service runs.
 type Offline struct {
 	Home  Home
 	Store store.Options
@@ -55,7 +55,7 @@ func (o Offline) WithStore(ctx context.Context, fn func(context.Context, *store.
 	return fn(ctx, store)
 }
 
-// noService answers for a service that does not run. It implements admin.Service.
+// noService represents a service that does not run. It implements admin.Service.
 type noService struct{ crawler config.Crawler }
 
 var errNoService = &admin.Declined{Err: errors.New("no service runs")}
@@ -132,7 +132,7 @@ func (o *offline) HostURLs(ctx context.Context, u weburl.URL) (int, error) {
 	return policy.StoredHostURLs(ctx, o.store, u)
 }
 
-// frontier returns a frontier that is not run. It knows only the store.
+// frontier returns a frontier that is not run and only reads the store.
 func (o *offline) frontier() *scheduler.Frontier {
 	return scheduler.New(o.store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
 }

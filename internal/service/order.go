@@ -32,15 +32,20 @@ import (
 //     keeps a second service away, as the stores' own locks do.
 func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
+	told, endNotices := context.WithCancel(ctx) // after the door, which reports the last round
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
-	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status})
+	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status, Round: s.notices.Tell, Once: once.Drain})
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
+		endNotices()
 		return err
 	}
-	group.Go(func() error { return server.Run(door, s.open, s.owner) })
-	group.Go(func() error { return s.notices.Run(door) })
+	group.Go(func() error {
+		defer endNotices()
+		return server.Run(door, s.open, s.owner)
+	})
+	group.Go(func() error { return s.notices.Run(told) })
 	group.Go(func() error { return s.watch(door) })
 	group.Go(func() error { return s.limitMemory(door) })
 	group.Go(func() error { return s.tell(door) })
@@ -91,7 +96,7 @@ func (s *Service) endReloads() {
 	defer s.reloading.Unlock()
 }
 
-// errEnding is a reload's answer while the service stops.
+// errEnding is the error of a reload while the service stops.
 var errEnding = errors.New("the service is stopping: the changed configuration takes effect at its next start")
 
 // Reload implements admin.Service: it reads the configuration again and puts it in force. A broken one leaves
@@ -150,8 +155,8 @@ func (s *Service) reloadChanged(ctx context.Context) {
 	}
 }
 
-// tell tells systemd that the service is ready once every Crawler crawls, and then how
-// it is. SIGHUP is obeyed from then on; one that came earlier is not lost.
+// tell notifies systemd that the service is ready once every Crawler crawls, and later of its state. From then on it
+// obeys SIGHUP; an earlier one is not lost.
 func (s *Service) tell(ctx context.Context) error {
 	if s.alive(ctx) != nil { // it ended before it crawled
 		return nil

@@ -42,7 +42,7 @@ func (s *Service) showProgress(ctx context.Context, out io.Writer) (end func()) 
 	}
 }
 
-// Progress words the progress of all crawls.
+// Progress describes the progress of all crawls.
 func (s *Service) Progress(ctx context.Context) string {
 	var fetched, waiting, unsent uint64
 	var rate float64
@@ -70,7 +70,7 @@ func (s *Service) Progress(ctx context.Context) string {
 
 func comma(n uint64) string { return humanize.Comma(int64(n)) } //nolint:gosec // no count is so large
 
-// perSecond words a rate, per minute if it is slow.
+// perSecond formats a rate, per minute if it is slow.
 func perSecond(rate float64) string {
 	switch {
 	case rate >= 10:
@@ -81,7 +81,7 @@ func perSecond(rate float64) string {
 	return fmt.Sprintf("%.1f/min", 60*rate)
 }
 
-// remaining words how long the waiting URLs take at a rate, or returns "" if that is not known.
+// remaining formats the time for the pending URLs at a rate, or returns "" if it is unknown.
 func remaining(waiting uint64, rate float64) string {
 	if waiting == 0 || rate < 0.01 {
 		return ""

@@ -43,8 +43,8 @@ func (s *Service) applyConfig(ctx context.Context, o admin.ReloadOptions) (later
 	return append(later, of...), nil
 }
 
-// applyTogether puts the settings of all Crawlers in force, or of none: all are judged,
-// and what they need is made, before the first one changes. It returns what takes effect only after a restart.
+// applyTogether puts the settings of all Crawlers in force, or of none: it prepares all before it applies the first. It
+// returns the settings that take effect only after a restart.
 func (s *Service) applyTogether(
 	ctx context.Context, byName map[string]config.Crawler, o admin.ReloadOptions,
 ) (later []string, failed error) {

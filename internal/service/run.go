@@ -5,14 +5,15 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
-// Start is what a run is asked for beside its Options.
+// Start holds the arguments of a run besides its Options.
 type Start struct {
 	Once crawl.Once
-	// Yes is the operator's word for what changed rules delete.
+	// Yes is the operator's confirmation of deletions by changed rules.
 	Yes bool
 	// Stop ends at the first signal to stop; Hangups has an entry for each SIGHUP.
 	Stop    context.Context //nolint:containedctx // it is a signal, not the run's context
@@ -38,11 +39,12 @@ func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 	}
 	defer context.AfterFunc(start.Stop, s.Stop)()
 	ended := s.showProgress(ctx, start.Progress)
+	began := time.Now()
 	err = s.Run(ctx, start.Once)
 	ended()
 	defer o.notify.end()() // it may take long to close a store
 	// The summary is read before the stores are closed.
-	summary := s.summary(context.WithoutCancel(ctx), start.Once)
+	summary := s.summary(context.WithoutCancel(ctx), start.Once, began)
 	if closeErr := s.Close(); err == nil {
 		err = closeErr
 	}

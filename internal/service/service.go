@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
@@ -28,9 +30,11 @@ type Service struct {
 	log    *slog.Logger
 
 	config     *configuration
-	configured int    // Crawlers in it when the service started
-	version    string // as in Options
-	memory     int64  // budget in bytes; 0 is the default one
+	configured int          // Crawlers in it when the service started
+	stores     int          // that Open opens
+	opened     atomic.Int32 // those of them that are open
+	version    string       // as in Options
+	memory     int64        // budget in bytes; 0 is the default one
 	notify     *notifier
 	notices    *notices.Notifier
 	tickets    map[string]string // to tokens: links that sign in once; read when Run begins
@@ -43,7 +47,7 @@ type Service struct {
 	stopped   context.CancelFunc
 }
 
-// Options are what a service is opened with.
+// Options are the options of a service.
 type Options struct {
 	Path     string       // of the configuration
 	File     *config.File // the same, read
@@ -53,19 +57,19 @@ type Options struct {
 	// Access names tokens and certificate; nil: there are no tokens.
 	Access  *admin.AccessSettings
 	Log     *slog.Logger
-	Version string // of the program, as people are told it
+	Version string // version of the program, for display
 	Agent   string // the User-Agent of Crawlers that name none
 	Memory  int64  // budget in bytes; 0 is the default one, NoMemoryLimit none
 	Threads int    // of all Crawlers together; 0: as many as they have
 
-	notify  *notifier // nil: systemd is told nothing
+	notify  *notifier // nil without systemd
 	hangups <-chan struct{}
 }
 
 // Open opens everything that can fail, so that a service that starts runs.
 func Open(ctx context.Context, o Options) (s *Service, err error) {
 	s = &Service{
-		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify, hangups: o.hangups,
+		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), stores: len(o.Crawlers), memory: o.Memory, notify: o.notify, hangups: o.hangups,
 	}
 	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
 	if s.notify == nil {
@@ -96,6 +100,9 @@ func Open(ctx context.Context, o Options) (s *Service, err error) {
 }
 
 func (s *Service) openCrawls(ctx context.Context, o *Options) error {
+	if err := enoughFiles(o.Crawlers); err != nil {
+		return err
+	}
 	memtable := memtableOf(o.Memory, len(o.Crawlers))
 	slots := sharedSlots(o.Threads, o.Crawlers, o.Log)
 	for _, crawler := range o.Crawlers {
@@ -107,6 +114,8 @@ func (s *Service) openCrawls(ctx context.Context, o *Options) error {
 			return err
 		}
 		s.crawls = append(s.crawls, r)
+		s.opened.Add(1)
+		s.notify.status(s.progressOfOpening())
 		if slots != nil {
 			r.ShareWorkers(slots)
 		}
@@ -114,8 +123,27 @@ func (s *Service) openCrawls(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// Close closes the stores and what else is open. The socket is closed last: until then it
-// answers that the service is stopping.
+func (s *Service) progressOfOpening() string {
+	return fmt.Sprintf("stores are being opened: %d of %d are open", s.opened.Load(), s.stores)
+}
+
+// enoughFiles fails if the process may open too few files for the Crawlers: their pages would
+// become temporary errors, and their documents would wait at their targets.
+func enoughFiles(crawlers []config.Crawler) error {
+	need := uint64(64 + 16*len(crawlers)) // a new store has 10, and more as it grows
+	for _, c := range crawlers {
+		need += uint64(max(c.Workers, 0)) // a connection each
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) >= need { //nolint:unconvert // it is signed on FreeBSD
+		return err
+	}
+	return fmt.Errorf("this process may open %d files, and its Crawlers need %d: set ulimit -n, or LimitNOFILE= in the systemd unit, to %d or more",
+		limit.Cur, need, 4*need)
+}
+
+// Close closes the stores and everything else. It closes the socket last, which until then responds that the service is
+// stopping.
 func (s *Service) Close() error {
 	var errs []error
 	closed := admin.Closing(s.owner)
@@ -136,7 +164,7 @@ func (s *Service) Close() error {
 	return errors.Join(errs...)
 }
 
-// Address is where the API and the console answer, "off" if nowhere.
+// Address returns the address of the API and the console, "off" if there is none.
 func (s *Service) Address() string {
 	if s.open == nil {
 		return "off"
@@ -170,7 +198,7 @@ func (s *Service) crawlOf(c admin.Crawler) (*running, error) {
 	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
 }
 
-// Crawlers are those that the service runs, as it shows them.
+// Crawlers returns the Crawlers of the service, for display.
 func (s *Service) Crawlers() []admin.Crawler {
 	out := make([]admin.Crawler, len(s.crawls))
 	for i, r := range s.crawls {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/testing/testdir"
@@ -52,12 +54,29 @@ func TestAccessBeforeStores(t *testing.T) {
 	}
 }
 
+// TestFewFiles: too few open files end the start before there is a store.
+func TestFewFiles(t *testing.T) {
+	var limit unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
+	few := unix.Rlimit{Cur: 80, Max: limit.Max}
+	err = errors.Join(err, unix.Setrlimit(unix.RLIMIT_NOFILE, &few))
+	_, refused := openSmall(t, nil)
+	if err = errors.Join(err, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)); err != nil {
+		t.Fatal(err)
+	}
+	const want = "this process may open 80 files, and its Crawlers need 81: set ulimit -n, or LimitNOFILE= in the systemd unit, to 324 or more"
+	if refused == nil || refused.Error() != want || store.Exists(filepath.Join("data", storeFolder)) {
+		t.Errorf("%v", refused)
+	}
+}
+
 // TestOpeningIsSecured: with a certificate the port speaks TLS, and nothing else, from the
 // first moment on.
 func TestOpeningIsSecured(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeCertificate(t, "cert.pem")
-	s := &Service{log: slog.New(slog.DiscardHandler)}
+	s := &Service{log: slog.New(slog.DiscardHandler), stores: 90}
+	s.opened.Store(12)
 	opened, err := s.openDoor(t.Context(), ".", "127.0.0.1:0", &admin.AccessSettings{Certificate: "cert.pem", Key: "cert.pem"})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +94,7 @@ func TestOpeningIsSecured(t *testing.T) {
 	}
 	if running, err := admin.Dial(t.Context(), ".", ""); running == nil {
 		t.Errorf("nobody answers on the socket: %v", err)
-	} else if err := running.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "starting") {
+	} else if err := running.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "starting: stores are being opened: 12 of 90 are open") {
 		t.Errorf("the socket: %v", err)
 	}
 	opened()

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
-// Settings are those of a Crawler element. Agent is the User-Agent if it names none.
+// Settings returns the settings of a Crawler element. agent is the default User-Agent.
 func Settings(c config.Crawler, agent string) policy.Settings {
 	s := c.Settings
 	if s.Fetcher.UserAgent != "" {
@@ -21,12 +21,12 @@ func Settings(c config.Crawler, agent string) policy.Settings {
 	return s
 }
 
-// StoreOptions are how a Crawler's store is opened for writing.
+// StoreOptions returns the options for opening a Crawler's store for writing.
 func StoreOptions(c config.Crawler) store.Options {
 	return store.Options{Durability: c.Durability, FirstOrder: FirstOrder()}
 }
 
-// settings are those of a Crawler that runs, which has what reads documents.
+// settings returns the settings of a running Crawler, with its reader of documents.
 func (r *running) settings(c config.Crawler) policy.Settings {
 	s := Settings(c, r.agent)
 	s.CookieFile = r.cookieFile

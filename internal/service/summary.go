@@ -5,39 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Summary is what crawls that ended by themselves did.
+// Summary is the result of crawls that ended by themselves.
 type Summary struct {
 	// Crawls has one entry for each Crawler; none if the service was stopped.
 	Crawls []CrawlSummary
-	// RootsFailed says which roots could not be fetched; nil if all could.
+	// RootsFailed lists the roots that could not be fetched; nil if all could.
 	RootsFailed error
 }
 
-// CrawlSummary is what one Crawler did, and what it leaves. Its JSON is what run --once
-// --json prints: members are added, never renamed.
+// CrawlSummary is the result of one Crawler, with its remaining work. Its JSON is what run --once --json prints:
+// members are added, never renamed.
 type CrawlSummary struct {
 	Crawler string `json:"crawler"`
-	// Error says why the figures could not be read.
+	// Error is the reason why the figures could not be read.
 	Error string `json:"error,omitempty"`
-	// Pages were fetched by this run; what follows is counted in the whole store.
+	// Pages were fetched by this run; the following fields count the whole store.
 	Pages     int64  `json:"pages"`
 	Known     uint64 `json:"known"`
 	Indexed   uint64 `json:"indexed"`
 	Permanent uint64 `json:"permanent_errors"`
 	Temporary uint64 `json:"temporary_errors"`
-	// NotDone is what a run that was stopped early leaves, Later what --once does not wait for.
+	// Made is what the run did to documents.
+	Made events.Made `json:"made"`
+	// NotDone is the work left by a run that was stopped early, Later the work that --once does not wait for.
 	NotDone NotDone `json:"not_done"`
 	Later   Later   `json:"later"`
-	// RootsFailed says which roots could not be fetched.
+	// RootsFailed lists the roots that could not be fetched.
 	RootsFailed string `json:"roots_failed,omitempty"`
 }
 
-// NotDone is work that could go on at once.
+// NotDone is work that could continue at once.
 type NotDone struct {
 	Waiting uint64 `json:"waiting"` // URLs
 	Copies  uint64 `json:"copies"`  // of these, copies that are to take the place of a document that left
@@ -52,19 +56,21 @@ type Later struct {
 	DeadLetters uint64 `json:"dead_letters"`
 }
 
-// summary tells what the crawls did and what they leave for later.
-func (s *Service) summary(ctx context.Context, once crawl.Once) Summary {
+// summary returns the results of the crawls and their remaining work.
+func (s *Service) summary(ctx context.Context, once crawl.Once, began time.Time) Summary {
 	var out Summary
 	if !once.Drain && once.MaxPages == 0 {
 		return out
 	}
 	for _, r := range s.crawls {
-		status, err := r.figures(ctx)
+		status, err := r.Status(ctx)
 		if err != nil {
 			out.Crawls = append(out.Crawls, CrawlSummary{Crawler: r.Name(), Error: err.Error()})
 			continue
 		}
-		c := summaryOf(r.Name(), status, *r.weights.Load())
+		c := summaryOf(r.Name(), status.Status, *r.weights.Load())
+		c.Made = status.Made()
+		c.Made.Of, c.Made.TookS = "this run", int64(time.Since(began).Seconds())
 		if err := r.RootsFailed(ctx); err != nil {
 			c.RootsFailed = err.Error()
 			out.RootsFailed = errors.Join(out.RootsFailed, fmt.Errorf("%s: %w", r.Name(), err))
@@ -94,13 +100,16 @@ func summaryOf(name string, s crawl.Status, weights [6]int) CrawlSummary {
 	return c
 }
 
-// Lines word the summary for people.
+// Lines formats the summary for people.
 func (c *CrawlSummary) Lines() []string {
 	if c.Error != "" {
 		return []string{fmt.Sprintf("%s: the figures cannot be read: %s", c.Crawler, c.Error)}
 	}
 	lines := []string{fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
 		c.Crawler, count(int(c.Pages), "page"), count(int(c.Known), "URL"), count(int(c.Indexed), "document"), c.Permanent, c.Temporary)}
+	if c.Made.Of != "" {
+		lines = append(lines, c.Made.String())
+	}
 	undone := amounts{{c.NotDone.Waiting, "URL waiting", "URLs waiting"},
 		{c.NotDone.Copies, "of them to replace a document that left", "of them to replace documents that left"}, {c.NotDone.Unsent, "order unsent", "orders unsent"}}
 	if words := undone.String(); words != "" {
@@ -118,13 +127,13 @@ func (c *CrawlSummary) Lines() []string {
 	return lines
 }
 
-// amounts are numbers of things, each with its word for one and for several.
+// amounts are counts, each with its singular and plural.
 type amounts []struct {
 	n         uint64
 	one, more string
 }
 
-// String lists what there is any of.
+// String lists the nonzero counts.
 func (a amounts) String() string {
 	var parts []string
 	for _, x := range a {
@@ -139,7 +148,7 @@ func (a amounts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// count words a number of things.
+// count formats a count.
 func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"

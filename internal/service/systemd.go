@@ -19,11 +19,10 @@ import (
 // which the function that it returns ends and waits for. A notifier has no lock: systemd's
 // socket takes whole messages.
 
-// notifier tells systemd how the service stands, see sd_notify(3). It does nothing unless
-// NOTIFY_SOCKET is set.
+// notifier notifies systemd of the service's state, see sd_notify(3). It does nothing unless NOTIFY_SOCKET is set.
 type notifier struct {
 	socket string
-	// watchdog is how long systemd waits for a sign of life; 0: it wants none.
+	// watchdog is systemd's limit between signs of life; 0 if it needs none.
 	watchdog time.Duration
 	log      *slog.Logger
 	failed   atomic.Bool
@@ -58,10 +57,10 @@ func (n *notifier) send(state ...string) {
 	}
 }
 
-// statusBytes bound a status, which is one line of words.
+// statusBytes is the maximum length of a status line.
 const statusBytes = 300
 
-// statusLine is STATUS= with words in one line.
+// statusLine returns STATUS= with words on one line.
 func statusLine(format string, args ...any) string {
 	words := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	if len(words) > statusBytes {
@@ -98,7 +97,7 @@ func (n *notifier) end() (enough func()) {
 }
 
 const (
-	// statusEvery is how often the status is told.
+	// statusEvery is how often the status is sent.
 	statusEvery = 30 * time.Second
 	// extendBy is asked for anew every third of it, while a start or a stop goes on,
 	// longestEnd in all: a page in flight may take its downloadTimeoutMS, a store has to
@@ -128,7 +127,7 @@ func (n *notifier) patience() (enough func()) {
 	}
 }
 
-// keepTelling tells systemd the status now and then, until ctx ends.
+// keepTelling sends the status to systemd periodically, until ctx ends.
 func (s *Service) keepTelling(ctx context.Context) error {
 	if s.notify.socket == "" {
 		return nil
@@ -182,7 +181,7 @@ func (s *Service) alive(ctx context.Context) error {
 	return nil
 }
 
-// words are the status of all Crawlers in a line.
+// words returns the status of all Crawlers on one line.
 func (s *Service) words(ctx context.Context) string {
 	var waiting uint64
 	var rate float64

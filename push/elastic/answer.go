@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// answer is what the indexer says of one entry.
+// answer is the indexer's result for one entry.
 type answer struct {
 	Status int     `json:"status"`
 	Error  failure `json:"error"`
@@ -24,7 +24,7 @@ type failure struct {
 	CausedBy *failure `json:"caused_by"`
 }
 
-// UnmarshalJSON takes errors that are only words, too.
+// UnmarshalJSON also accepts errors that are strings.
 func (f *failure) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, &f.Reason)
@@ -33,7 +33,7 @@ func (f *failure) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(f))
 }
 
-// words are type and reasons on one line, from the outside to the cause.
+// words returns type and reasons on one line, from the outermost to the cause.
 func (f *failure) words() string {
 	var all []string
 	for depth := 0; f != nil && depth < 5; f, depth = f.CausedBy, depth+1 {
@@ -46,7 +46,7 @@ func (f *failure) words() string {
 	return wire.Clip(strings.Join(all, ": "), wire.MaxWords)
 }
 
-// parseAnswer reads the answer to a request of n items.
+// parseAnswer parses the response to a request of n items.
 func parseAnswer(body []byte, n int) ([]answer, error) {
 	var whole struct {
 		Errors *bool               `json:"errors"`
@@ -75,7 +75,7 @@ func parseAnswer(body []byte, n int) ([]answer, error) {
 	return out, nil
 }
 
-// outcome is what becomes of an entry after an answer.
+// outcome returns the result for an entry of a response.
 type outcome uint8
 
 const (
@@ -101,8 +101,7 @@ func (a *answer) judge(op push.Op) outcome {
 	return refused
 }
 
-// ofIndex reports whether a 400 has its cause in the index or in what the configuration
-// names: all documents would fail for it.
+// ofIndex reports whether a 400 is caused by the index or the configuration: all documents would fail.
 func (f *failure) ofIndex() bool {
 	switch f.Type {
 	case "invalid_index_name_exception", "index_closed_exception", "index_not_found_exception", "cluster_block_exception", "security_exception":

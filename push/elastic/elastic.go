@@ -31,7 +31,7 @@ type Settings struct {
 	Index string // or an alias that has one index to write to
 
 	Pipeline       string // ingest pipeline of the documents; none if empty
-	CreateTemplate bool   // makes an index template unless one of that name exists
+	CreateTemplate bool   // creates an index template unless one of that name exists
 	OpenSearch     bool   // the server is OpenSearch, whose templates differ
 
 	Fields wire.Names
@@ -45,7 +45,7 @@ type Target struct {
 	set      Settings
 	bulkPath string
 	query    url.Values
-	ready    bool // the template is there, or not wanted
+	ready    bool // the template exists, or is not needed
 }
 
 // New checks the settings; it makes no request.
@@ -74,8 +74,8 @@ func New(s Settings) (*Target, error) {
 	return t, nil
 }
 
-// Push sends entries as _bulk requests. Entries that the indexer turns away for now
-// (429, 503) are sent again; a document that it cannot take is given back.
+// Push sends entries as _bulk requests. Entries that the indexer refuses temporarily (429, 503) are sent again;
+// documents that it refuses permanently are returned.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
 	if len(entries) == 0 {
 		return nil, ctx.Err()
@@ -95,7 +95,7 @@ func ID(url string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// encode returns the line of the action and, of an add, that of the document.
+// encode returns the action line and, for an add, the document's line.
 func (t *Target) encode(e push.Entry) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(e.Body) + 200)
@@ -136,14 +136,14 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 	}
 }
 
-// itemAnswers are what the indexer said of the items of a request.
+// itemAnswers are the indexer's results for the items of a request.
 type itemAnswers struct {
 	refused []push.Refusal
 	again   []wire.Item
 	words   string // of one that is to be sent again
 }
 
-// What is read of an answer: errors say long things of documents.
+// Limits of the response: errors quote much of documents.
 const (
 	answerBytes = 64 << 10
 	itemBytes   = 8 << 10
@@ -179,7 +179,7 @@ func (t *Target) bulk(ctx context.Context, items []wire.Item) (v itemAnswers, er
 	return v, nil
 }
 
-// reason is what an error answer says.
+// reason returns the message of an error response.
 func reason(body []byte) string {
 	var answer struct {
 		Error failure `json:"error"`

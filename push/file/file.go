@@ -45,14 +45,13 @@ type Settings struct {
 	// RotateBytes begins a new file before a line that would pass it; a longer
 	// line has a file of its own. 0 is DefaultRotateBytes.
 	RotateBytes int64
-	// Retention removes files that have not been written to for so long, never
-	// the last one; 0 removes nothing.
+	// Retention removes files that have not been written to for this long, except the last one; 0 removes nothing.
 	Retention time.Duration
-	// Log gets what does not hinder writing, such as files that cannot be removed.
+	// Log receives problems that do not prevent writing, such as files that cannot be removed.
 	Log *slog.Logger
 }
 
-// Equal says whether both write the same files in the same way, however Dir is written.
+// Equal reports whether both write the same files in the same way, regardless of the spelling of Dir.
 func (s Settings) Equal(other Settings) bool {
 	for _, dir := range []*string{&s.Dir, &other.Dir} {
 		if absolute, err := filepath.Abs(*dir); err == nil && *dir != "" {
@@ -120,7 +119,7 @@ func create(path string) (output, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
 }
 
-// resume goes on with the last file, if there is one.
+// resume continues with the last file, if there is one.
 func (t *Target) resume() error {
 	names, err := outputs(t.set.Dir)
 	if err != nil || len(names) == 0 {
@@ -234,7 +233,7 @@ func (t *Target) flush() error {
 	return nil
 }
 
-// cut takes away what a failed write left behind the last whole line.
+// cut removes the rest of a failed write after the last complete line.
 func (t *Target) cut() error {
 	if !t.torn {
 		return nil

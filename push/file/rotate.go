@@ -107,8 +107,8 @@ func (t *Target) removeOld() {
 	}
 }
 
-// wholeLines tells the size of f and how much of it ends with a line feed. It
-// reads backwards, so the size of f does not matter.
+// wholeLines returns the size of f and the length of its complete lines. It reads backwards, so the size of f does not
+// matter.
 func wholeLines(f *os.File) (size, whole int64, err error) {
 	info, err := f.Stat()
 	if err != nil {

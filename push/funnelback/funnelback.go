@@ -37,7 +37,7 @@ type Settings struct {
 
 	Fields wire.Names    // of metadata; text, content and url are not metadata
 	Server wire.Settings // such as https://host:8443; a token is a header X-Security-Token
-	Limits wire.Limits   // Requests only: a request has one document
+	Limits wire.Limits   // only Requests applies: a request has one document
 }
 
 // Target is a push.Target for one collection.
@@ -101,7 +101,7 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 	return nil, status.Unfit(reason(status.Body))
 }
 
-// put makes r the request of a document.
+// put builds the request for a document.
 func (t *Target) put(r *wire.Request, e push.Entry) error {
 	d, err := wire.Document(e)
 	if err != nil {
@@ -134,8 +134,7 @@ func page(d *push.Document) []byte {
 
 const (
 	metaHeader = "X-Funnelback-Push-Meta-Data-"
-	// maxHeaders bounds the metadata of a request: servers in Java take 8 KiB of
-	// headers, in which the key stands, too.
+	// maxHeaders bounds the metadata of a request: servers in Java take 8 KiB of headers, including the key.
 	maxHeaders = 6 << 10
 )
 
@@ -183,7 +182,7 @@ func values(v any) []string {
 	return []string{fmt.Sprint(v)}
 }
 
-// reason is what an error answer says.
+// reason returns the message of an error response.
 func reason(body []byte) string {
 	var answer struct {
 		ErrorMessage string `json:"errorMessage"`

@@ -36,7 +36,7 @@ func New(s Settings) (*Target, error) {
 	return &Target{Endpoint: endpoint, set: s, commands: "/papi/4/connectors/" + connector + "/"}, nil
 }
 
-// request is a command with what it carries.
+// request is a command with its content.
 type request struct {
 	method, command string
 	query           url.Values // PAPI_session is added
@@ -51,8 +51,7 @@ func (t *Target) wire(r request) wire.Request {
 	}
 }
 
-// do sends a command in the current session and returns the answer's body, without
-// white space around it.
+// do sends a command in the current session and returns the response's body, without white space around it.
 func (t *Target) do(ctx context.Context, r request) (string, error) {
 	r, err := t.inSession(ctx, r)
 	if err != nil {

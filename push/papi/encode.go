@@ -22,13 +22,12 @@ func newForm() form { return form{multipart.NewWriter(nil).Boundary()} }
 
 func (f form) contentType() string { return "multipart/form-data; boundary=" + f.boundary }
 
-// body is that of a request with these documents.
+// body returns the body of a request with these documents.
 func (f form) body(items []wire.Item) []byte {
 	return append(wire.Join(items), "--"+f.boundary+"--\r\n"...)
 }
 
-// document encodes a document under an id of its own. An error means that e cannot
-// be encoded.
+// document encodes a document under a separate id. An error means that e cannot be encoded.
 func (f form) document(id int, e push.Entry, s *Settings) ([]byte, error) {
 	d, err := wire.Document(e)
 	if err != nil {
@@ -46,7 +45,7 @@ func (f form) document(id int, e push.Entry, s *Settings) ([]byte, error) {
 	return p.buf.Bytes(), nil
 }
 
-// parts are those of one document.
+// parts returns the parts of one document.
 type parts struct {
 	boundary, prefix string
 	buf              bytes.Buffer
@@ -59,7 +58,7 @@ func stamp(e push.Entry, d *push.Document, kind Stamp) string {
 	return d.Hash
 }
 
-// ownMeta is one that the target makes of a document.
+// ownMeta is a meta that the target derives from a document.
 type ownMeta struct{ name, value string }
 
 func ownMetas(d *push.Document) [7]ownMeta {
@@ -74,8 +73,8 @@ func ownMetas(d *push.Document) [7]ownMeta {
 	}
 }
 
-// OwnMetas are the names of metas that the target makes of a document by itself. A meta of the document of
-// such a name counts only where there is nothing to make it of.
+// OwnMetas are the names of metas that the target derives from a document. A document's own meta of such a name is used
+// only if the target cannot derive one.
 func OwnMetas() []string {
 	var names []string
 	for _, m := range ownMetas(&push.Document{}) {
@@ -136,7 +135,7 @@ func (p *parts) unnamedFile(name, contentType, value string) {
 	p.part(multipart.FileContentDisposition(p.prefix+name, ""), contentType, value)
 }
 
-// part writes a part. The boundary is too random to stand in a value.
+// part writes a part. The boundary is random enough never to occur in a value.
 func (p *parts) part(disposition, contentType, value string) {
 	b := &p.buf
 	b.WriteString("--")
@@ -152,7 +151,7 @@ func (p *parts) part(disposition, contentType, value string) {
 	b.WriteString("\r\n")
 }
 
-// headerSafe reports whether s, which came from the web, can stand in a header.
+// headerSafe reports whether s, which came from the web, is valid in a header.
 func headerSafe(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

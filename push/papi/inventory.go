@@ -17,10 +17,9 @@ import (
 // when it is escaped, with its stamp.
 const maxLine = 256 << 10
 
-// Enumerate calls fn for each synced document of the connector whose URI is below
-// root, all where root is empty, as the answer comes in. A line of it is the escaped
-// URI, a space and the stamp (ours: the vendor documents this form for another
-// command). It fails where the answer ends within a line.
+// Enumerate calls fn for each synced document of the connector whose URI is below root, or all if root is empty, while
+// the response arrives. A line of it is the escaped URI, a space and the stamp (ours: the vendor documents this form
+// for another command). It fails where the answer ends within a line.
 func (t *Target) Enumerate(ctx context.Context, root string, fn func(uri, stamp string) error) error {
 	const command = "enumerate_synced_entries"
 	r, err := t.inSession(ctx, request{method: http.MethodGet, command: command, query: url.Values{
@@ -64,7 +63,7 @@ func entry(line string, fn func(uri, stamp string) error) error {
 	return fn(uri, stamp)
 }
 
-// Count is how many synced documents the connector has below root.
+// Count returns the number of synced documents of the connector below root.
 func (t *Target) Count(ctx context.Context, root string) (uint64, error) {
 	const command = "count_synced_entries"
 	answer, err := t.do(ctx, request{method: http.MethodGet, command: command, query: url.Values{
@@ -80,7 +79,7 @@ func (t *Target) Count(ctx context.Context, root string) (uint64, error) {
 	return n, nil
 }
 
-// Present says which of uris the server has, pushed or synced.
+// Present returns which of uris the server has, pushed or synced.
 func (t *Target) Present(ctx context.Context, uris []string) (map[string]bool, error) {
 	const command = "get_documents_status"
 	out := make(map[string]bool, len(uris))

@@ -14,8 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// maxURIQuery bounds the query of one delete_documents, where URIs stand in it:
-// servers commonly refuse request lines of 8 KiB.
+// maxURIQuery limits the query of one delete_documents, which contains the URIs: servers commonly refuse request lines
+// of 8 KiB.
 const maxURIQuery = 6 << 10
 
 // Push sends each run of documents and of deletions as one request, in order.
@@ -47,7 +47,7 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 	return refused, nil
 }
 
-// runLength is how many of the first entries go into one request.
+// runLength returns how many of the first entries fit into one request.
 func (t *Target) runLength(entries []push.Entry) int {
 	op := entries[0].Op
 	seen := make(map[string]bool, len(entries))

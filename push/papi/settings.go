@@ -24,7 +24,7 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// Stamp is what a document's stamp is made of.
+// Stamp is the source of a document's stamp.
 type Stamp uint8
 
 // The kinds of stamps. A document without a hash is stamped by its sequence

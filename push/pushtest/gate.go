@@ -13,20 +13,19 @@ import (
 // Gate.mu guards the script, which the test's goroutine writes and the server's goroutines
 // use up.
 
-// Fault is what a Gate does to one request.
+// Fault is the effect of a Gate on one request.
 type Fault struct {
 	Status     int    // answered and not passed on, if not 0
-	Header     string // of that answer, "Name: value"
-	Body       string // of that answer
-	LoseAnswer bool   // passed on, and the connection cut instead of an answer
-	CutAnswer  bool   // passed on, and the connection cut in the middle of the answer
+	Header     string // header of that response, "Name: value"
+	Body       string // body of that response
+	LoseAnswer bool   // forwarded, and the connection closed instead of a response
+	CutAnswer  bool   // forwarded, and the connection closed in the middle of the response
 	Cut        bool   // the connection is cut at once
-	Stall      bool   // nothing is said until the client goes away
+	Stall      bool   // no response until the client closes the connection
 	Kill       bool   // the receiver is killed and started again, then the request passed on
 }
 
-// Gate is a server between a target and its receiver that fails as it is told, and
-// passes all else on.
+// Gate is a server between a target and its receiver that produces the given faults, and otherwise forwards requests.
 type Gate struct {
 	URL string
 
@@ -59,10 +58,10 @@ func (g *Gate) Next(faults ...Fault) {
 	g.script, g.requests = faults, 0
 }
 
-// Left is how many faults wait, and Requests how many requests came since Next.
+// Left returns the number of remaining faults, and of requests since Next.
 func (g *Gate) Left() int { return g.count(func() int { return len(g.script) }) }
 
-// Requests is how many requests came since Next.
+// Requests returns the number of requests since Next.
 func (g *Gate) Requests() int { return g.count(func() int { return g.requests }) }
 
 func (g *Gate) count(n func() int) int {

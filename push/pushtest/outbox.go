@@ -20,7 +20,7 @@ import (
 
 // Outbox.mu guards all of it; each method takes it.
 
-// Outbox is a push.Outbox in memory that keeps its whole contract but durability.
+// Outbox is a push.Outbox in memory that keeps its whole contract except durability.
 type Outbox struct {
 	changed chan struct{}
 
@@ -33,7 +33,7 @@ type Outbox struct {
 	failing error
 }
 
-// NewOutbox is empty and knows no targets.
+// NewOutbox returns an empty outbox without targets.
 func NewOutbox() *Outbox {
 	return &Outbox{
 		changed: make(chan struct{}, 1),
@@ -158,7 +158,7 @@ func (o *Outbox) Open(ctx context.Context, targets []string) error {
 	return nil
 }
 
-// trim removes what all targets have.
+// trim removes entries that all targets have.
 func (o *Outbox) trim() {
 	if len(o.cursors) == 0 {
 		return

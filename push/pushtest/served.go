@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -60,9 +61,9 @@ func TestServed(t *testing.T, receiver func(t *testing.T) Served) {
 	t.Run("redirect", func(t *testing.T) { testRedirect(t, receiver(t)) })
 	t.Run("time-out", func(t *testing.T) { testTimeOut(t, receiver(t)) })
 	t.Run("model", func(t *testing.T) {
-		seeds := uint64(4)
-		if testing.Short() {
-			seeds = 1
+		seeds := uint64(2)
+		if os.Getenv("SEXTANT_KILLS") != "" {
+			seeds = 20
 		}
 		for seed := range seeds {
 			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { testModel(t, receiver(t), seed) })

@@ -28,8 +28,7 @@ type Settings struct {
 
 	CommitWithin time.Duration // until documents can be found; 0 leaves it to Solr's autoSoftCommit
 	IDField      string        // the schema's uniqueKey ["id"]
-	// MetaPrefix and MetaSuffix make the name of a field of that of a meta: "meta_" and
-	// "_ss" fit Solr's _default configuration.
+	// MetaPrefix and MetaSuffix form the name of a meta's field: "meta_" and "_ss" fit Solr's _default configuration.
 	MetaPrefix, MetaSuffix string
 
 	Fields wire.Names    // over DefaultFields
@@ -139,7 +138,7 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 	return nil, nil
 }
 
-// check reads a good answer: other servers say 200, too.
+// check checks a response of status 200: other servers send that, too.
 func check(body []byte) error {
 	var answer struct {
 		Header *struct {
@@ -155,7 +154,7 @@ func check(body []byte) error {
 	return nil
 }
 
-// reason is what an error answer says.
+// reason returns the message of an error response.
 func reason(body []byte) string {
 	var answer struct {
 		Error struct {

@@ -34,13 +34,13 @@ const (
 	SignatureHeader = "Sextant-Signature"
 )
 
-// ContentType is that of the lines.
+// ContentType is the media type of the lines.
 const ContentType = "application/x-ndjson"
 
 // Settings of a webhook target. Zero values stand for the defaults in brackets.
 type Settings struct {
 	Name   string        // of the target ["webhook"]
-	Secret secret.Value  // signs requests where it is not empty
+	Secret secret.Value  // signs requests if it is not empty
 	Fields wire.Names    // of documents
 	Server wire.Settings // its URL is the whole address
 	Limits wire.Limits
@@ -94,13 +94,13 @@ func (t *Target) encode(e push.Entry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Answer is what a receiver may answer, in JSON, beside 2xx.
+// Answer is an optional JSON response with status 2xx.
 type Answer struct {
-	// Refused are lines that the receiver cannot take, for good.
+	// Refused are the lines that the receiver refuses permanently.
 	Refused []RefusedLine `json:"refused"`
 }
 
-// RefusedLine names a line by its seq, and says why.
+// RefusedLine is a refused line, by its seq, and the reason.
 type RefusedLine struct {
 	Seq   uint64 `json:"seq"`
 	Error string `json:"error"`
@@ -144,7 +144,7 @@ func Signature(key secret.Value, at time.Time, body []byte) string {
 	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// refusals reads a good answer. One that is not a JSON object refuses nothing.
+// refusals parses a successful response. One that is not a JSON object refuses nothing.
 func refusals(answer []byte, items []wire.Item) ([]push.Refusal, error) {
 	var a Answer
 	trimmed := bytes.TrimSpace(answer)

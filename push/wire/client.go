@@ -23,8 +23,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
-// MaxAnswer is the number of bytes read of a response unless a Request allows more:
-// numbers, and words of errors.
+// MaxAnswer is the number of bytes read of a response unless a Request allows more: it contains numbers and error
+// messages.
 const MaxAnswer = 64 << 10
 
 // Client makes the requests of a target. Its methods may be called at once.
@@ -86,7 +86,7 @@ type attempts struct {
 	rate    *rate.Limiter
 }
 
-// errSilent is a timeout, with the words for the operator.
+// errSilent is a timeout, with a message for the operator.
 type errSilent struct{ after time.Duration }
 
 func (e errSilent) Error() string { return fmt.Sprintf("the server said nothing for %s", e.after) }
@@ -128,7 +128,7 @@ func permitted(ctx context.Context) (context.Context, error) {
 	}}), nil
 }
 
-// CloseIdleConnections passes on what http.Client asks for.
+// CloseIdleConnections implements the method that http.Client calls.
 func (a *attempts) CloseIdleConnections() {
 	if c, ok := a.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -184,7 +184,7 @@ func backoff(first, most time.Duration, attempt int, resp *http.Response) time.D
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// lastAnswer keeps the last answer when retries are used up, for its words.
+// lastAnswer returns the last response when retries are used up, for its message.
 func lastAnswer(resp *http.Response, err error, _ int) (*http.Response, error) {
 	if err != nil && resp != nil {
 		_ = resp.Body.Close() // the context ended: err is what counts
@@ -224,8 +224,8 @@ type Request struct {
 	MaxAnswer   int64       // bytes read of the response; 0: MaxAnswer
 }
 
-// Do makes a request with its repetitions and returns the body of an answer of
-// status 2xx. Other answers are a *StatusError.
+// Do makes a request with retries and returns the body of a response with status 2xx. Others are returned as a
+// *StatusError.
 func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
 	body, err := c.Open(ctx, r)
 	if err != nil {
@@ -246,7 +246,7 @@ func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
 	return answer, nil
 }
 
-// Open is Do for an answer of any length. The caller closes it.
+// Open is Do for a response of any length. The caller closes it.
 func (c *Client) Open(ctx context.Context, r Request) (io.ReadCloser, error) {
 	req, err := c.request(ctx, r)
 	if err != nil {

@@ -31,5 +31,5 @@ func (e *Endpoint) Close() error {
 	return nil
 }
 
-// Checkpoint has nothing to do: what Push was not refused is safe.
+// Checkpoint does nothing: everything that Push did not refuse is safe.
 func (e *Endpoint) Checkpoint(ctx context.Context, _ uint64) error { return ctx.Err() }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// StatusError is an answer that is not a success.
+// StatusError is an unsuccessful response.
 type StatusError struct {
 	Name   string // of the request
 	Status int
@@ -14,7 +14,7 @@ type StatusError struct {
 	Words  string // the server's, on one line
 }
 
-// Error says what to do, as far as the status tells.
+// Error includes advice, as far as the status allows.
 func (e *StatusError) Error() string {
 	s := fmt.Sprintf("%s: the server answered %d %s", e.Name, e.Status, http.StatusText(e.Status))
 	switch {

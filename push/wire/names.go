@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// MetaPrefix stands before the name of a meta in Names.
+// MetaPrefix precedes the name of a meta in Names.
 const MetaPrefix = "meta:"
 
 // Names say under which name a target gets a part of a document: from the part's

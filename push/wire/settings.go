@@ -16,7 +16,7 @@ import (
 type Settings struct {
 	URL string // http(s)://HOST:PORT, and the path below which the commands are
 
-	User     string       // HTTP Basic, where it is not empty
+	User     string       // HTTP Basic, if not empty
 	Password secret.Value // of User
 	Headers  []Header     // sent with each request, such as an API key
 
@@ -26,10 +26,10 @@ type Settings struct {
 	Gzip            bool // compresses bodies
 	MaxRequestsPerS int  // repetitions included [no limit]
 
-	Timeout      time.Duration // of silence: up to the begin of an answer, and in it [2 min]
+	Timeout      time.Duration // maximum time without data, before and during the response [2 min]
 	Retries      int           // repetitions of one request before it fails; -1 for none [4]
 	RetryWait    time.Duration // before the first of them, doubled for each other [500 ms]
-	RetryWaitMax time.Duration // the most of that, and of a server's Retry-After [1 min]
+	RetryWaitMax time.Duration // the maximum of that, and of a server's Retry-After [1 min]
 
 	// Transport makes the requests, with TLS settings of its own
 	// [http.DefaultTransport's settings, on its own].

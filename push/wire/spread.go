@@ -21,15 +21,14 @@ type Item struct {
 	Wire []byte
 }
 
-// Limits say how a batch is spread over requests. Zeros stand for the defaults in
-// brackets.
+// Limits define how a batch is divided into requests. Zeros mean the defaults in brackets.
 type Limits struct {
-	Count    int // most items of one request [no limit]
-	Bytes    int // most bytes of their wire forms, but one item may have more [8 MiB]
+	Count    int // maximum number of items in a request [no limit]
+	Bytes    int // maximum bytes of their wire forms; a single item may have more [8 MiB]
 	Requests int // at once [1]
 }
 
-// DefaultBytes is Limits.Bytes where it is 0.
+// DefaultBytes is the default of Limits.Bytes.
 const DefaultBytes = 8 << 20
 
 // Spread sends entries in as few requests as the limits allow, several at once. Two

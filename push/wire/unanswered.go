@@ -48,7 +48,7 @@ type unansweredItem struct {
 	err error
 }
 
-// named is the error with the order that it is about.
+// named returns the error with the order that it concerns.
 func (u *unansweredItem) named() error {
 	return fmt.Errorf("order %d (%s %s, %d bytes) was sent alone: %w", u.Seq, u.Op, u.URL, len(u.Body), u.err)
 }

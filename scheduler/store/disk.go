@@ -106,7 +106,6 @@ func HalfRestored(dir string) (half string, ok bool) { return badgerkv.HalfBuilt
 func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report BackupReport, err error) {
 	o = Options{Logger: o.Logger, MemtableBytes: o.MemtableBytes}
 	b := newRestored(ctx, r)
-	var faults uint64
 	err = badgerkv.Build(dir, o.engine(), b.next, func(part string) error {
 		o.ReadOnly = true
 		s, err := Open(part, o)
@@ -114,9 +113,8 @@ func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report Ba
 			return err
 		}
 		found, err := s.Verify(ctx, func(f Fault) { s.log.Warn("fault in the restored store", "url", f.URL, "fault", f.Words) })
-		faults = found.Faults
+		b.report.Faults = found.Faults
 		return errors.Join(err, s.Close())
 	})
-	b.report.Faults = faults
 	return b.report, err
 }

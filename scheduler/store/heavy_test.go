@@ -33,13 +33,16 @@ func TestShorterWayToHeavyPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, w := range ws {
+			complete := func(w *scheduler.WaitingURL, links []scheduler.Link, levels uint16) {
 				c := scheduler.Completion{Key: w.Key, Taken: placeOf(&w.Record), Seq: w.Seq, Next: w.Record, Old: &w.Record, AsOf: w.AsOf}
 				c.Next.State, c.Next.Class = scheduler.AtRest, scheduler.OK
-				c.Outlinks, c.Links, c.Next.Linked = scheduler.ReplaceOutlinks, outs, true
+				c.Outlinks, c.Links, c.Next.Linked, c.Levels = scheduler.ReplaceOutlinks, links, true, levels
 				if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 					t.Fatal(err)
 				}
+			}
+			for _, w := range ws {
+				complete(&w, outs, 0)
 			}
 			for i := range heavy {
 				heavy[i].Depth = 1
@@ -49,14 +52,8 @@ func TestShorterWayToHeavyPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, w := range ws {
-				if w.Key != root.URL.Key() {
-					continue
-				}
-				c := scheduler.Completion{Key: w.Key, Taken: placeOf(&w.Record), Seq: w.Seq, Next: w.Record, Old: &w.Record, AsOf: w.AsOf}
-				c.Next.State, c.Next.Class = scheduler.AtRest, scheduler.OK
-				c.Outlinks, c.Links, c.Next.Linked, c.Levels = scheduler.ReplaceOutlinks, heavy, true, 9
-				if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
-					t.Errorf("the page that links to them: %v", err)
+				if w.Key == root.URL.Key() {
+					complete(&w, heavy, 9)
 				}
 			}
 			if _, _, err := s.Add(t.Context(), []scheduler.Link{linkTo(t, "http://other.test/")}, false); err != nil {

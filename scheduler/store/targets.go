@@ -9,9 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/record"
 )
 
-// Open implements push.Outbox. Without targets nothing is removed: waiting orders are for the next target that is
-// named. If documents were sent before a target was known, that is logged once, since the target has a cursor from then
-// on.
+// Open implements push.Outbox. Without targets nothing is removed: pending orders are kept for the next target.
+// If documents were sent before a target was known, it logs that once, because the target has a cursor from then on.
 func (o outbox) Open(ctx context.Context, targets []string) error {
 	for _, t := range targets {
 		if t == "" || strings.ContainsRune(t, 0) || len(t) > 1000 {

@@ -31,14 +31,15 @@ func Quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 type offer struct{ word, does string }
 
 // WriteOffers writes the completions of the last of words, the words after the program's name: a word a line, then a
-// tab and its description. It writes nothing for a value or a file.
-func WriteOffers(w io.Writer, commands []Command, words []string) error {
+// tab and its description. values returns those of a flag that depend on the crawl, such as those of --host. It writes
+// nothing for any other value, or a file.
+func WriteOffers(w io.Writer, commands []Command, words []string, values func(flag string) []string) error {
 	b := bufio.NewWriter(w)
 	before, last := words, ""
 	if n := len(words) - 1; n >= 0 {
 		before, last = words[:n], words[n]
 	}
-	for _, o := range offers(commands, before, last) {
+	for _, o := range offers(commands, before, last, values) {
 		if strings.HasPrefix(o.word, last) {
 			fmt.Fprintf(b, "%s\t%s\n", o.word, o.does)
 		}
@@ -46,7 +47,7 @@ func WriteOffers(w io.Writer, commands []Command, words []string) error {
 	return b.Flush()
 }
 
-func offers(commands []Command, before []string, last string) []offer {
+func offers(commands []Command, before []string, last string, values func(flag string) []string) []offer {
 	var known []Flag // those of all commands, until the command is known
 	for _, c := range commands {
 		known = append(known, c.Flags...)
@@ -75,7 +76,7 @@ func offers(commands []Command, before []string, last string) []offer {
 	}
 	switch {
 	case open != nil:
-		return wordsOffered(choices(open.Placeholder))
+		return wordsOffered(append(choices(open.Placeholder), values(open.Names[0])...))
 	case command == nil:
 		return commandsOffered(commands)
 	case strings.HasPrefix(last, "-"):

@@ -23,7 +23,7 @@ var kinds = func() (k [256]uint8) {
 	return k
 }()
 
-// folded are the bytes inside of words, with ASCII letters in lower case; 0 ends a word.
+// folded holds the bytes of words, with ASCII letters in lower case; 0 ends a word.
 var folded = func() (f [256]uint8) {
 	for c, kind := range kinds {
 		if kind == inWord {
@@ -36,7 +36,7 @@ var folded = func() (f [256]uint8) {
 	return f
 }()
 
-// wideAt hashes the character that text begins with, which is a word, and gives its length.
+// wideAt hashes the character at the start of text, which is a word by itself, and returns its length.
 func wideAt(text string) (hash uint64, length int) {
 	if len(text) < 3 || text[1]&text[2]&0xc0 != 0x80 || (text[1]|text[2])&0x40 != 0 { // one that was cut
 		return mix(uint64(text[0]), 1), 1
@@ -49,8 +49,8 @@ const (
 	ones  = 0x0101010101010101
 )
 
-// inRange sets the highest bit of each of eight bytes below 0x80 that lies between two; the
-// other bits say nothing.
+// inRange sets the highest bit of each of eight bytes below 0x80 that lies between two bounds; the other bits are
+// undefined.
 func inRange(x, from, to uint64) uint64 {
 	return (x + (0x80-from)*ones) &^ (x + (0x7f-to)*ones)
 }
@@ -58,11 +58,11 @@ func inRange(x, from, to uint64) uint64 {
 // gather makes eight bits of the highest bits of eight bytes, whose other bits are zero.
 func gather(x uint64) uint64 { return x >> 7 * 0x0102040810204080 >> 56 }
 
-// foldCase brings the letters among eight bytes of a word to lower case: ASCII that is no
-// letter is a digit there, which has the bit.
+// foldCase converts the letters among eight bytes of a word to lower case. The only other ASCII characters there are
+// digits, which have the bit already.
 func foldCase(x uint64) uint64 { return x | 0x20*ones&^(x&highs>>2) }
 
-// eightBytes gives eight bytes of a text, the first one lowest.
+// eightBytes returns eight bytes of a text, the first one lowest.
 func eightBytes(text string, i int) uint64 {
 	s := text[i : i+8]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// difference is what two texts do not share. Numbers of pairs are estimates.
+// difference is how two texts differ. Numbers of pairs are estimates.
 type difference struct {
 	own       float64 // pairs beyond the frame of the one that has fewer
-	counted   bool    // own was counted where there is no frame
+	counted   bool    // own was counted without a frame
 	onlyFrame bool    // no pairs differ
-	// pairs are those that one of the two has alone: one has less, the other more.
+	// pairs are those that only one text has: less of the one, more of the other.
 	pairs, less, more float64
 	grams             float64
 	beyond            float64 // of pairs, those beyond the frame
@@ -48,9 +48,9 @@ func differ(a, b *Signature, frameA, frameB *frame) (d difference) {
 	return d
 }
 
-// ownPairs estimates how many pairs a text has beyond the frame. How many of its bits are
-// set at clean positions says it roughly, whatever it has of the frame; if that agrees with
-// all its pairs less the frame, or with all of them, these say it well.
+// ownPairs estimates how many pairs a text has beyond the frame. The number of bits set at clean positions gives a
+// rough estimate, independent of the frame; if it agrees with all pairs minus the frame, or with all pairs, that number
+// is more exact.
 func ownPairs(set, clean int, pairs uint32, frame int) float64 {
 	rest := float64(pairs) - float64(frame)
 	if clean < minClean {
@@ -67,8 +67,7 @@ func ownPairs(set, clean int, pairs uint32, frame int) float64 {
 	return own
 }
 
-// members estimates how many members a set has that set so many of n bits, of all
-// positions that there are. More than can be told are not counted.
+// members estimates the size of a set that set so many of n bits. The estimate has an upper limit.
 func members(set, n, positions int) float64 {
 	if set == 0 {
 		return 0
@@ -77,21 +76,20 @@ func members(set, n, positions int) float64 {
 }
 
 const (
-	// fewNumbers is how many bits of numbers differ at most where only numbers do: one of
-	// them changes two. In texts of longText pairs twice as many may.
+	// fewNumbers is the maximum difference, in bits of the numbers' sketch, of texts that differ only in numbers: each
+	// changes two. Texts of longText pairs may have twice as many.
 	fewNumbers = 6
 	longText   = 200
-	// oneWord is how many pairs a word in the place of another changes.
+	// oneWord is how many pairs change when a word is replaced.
 	oneWord = 4
-	// Of a sentence that one text has more there are from five words to eighty, and they
-	// are a quarter of the text at most; joint is more than the one pair that is torn
-	// where it is put in.
+	// An inserted sentence has five to eighty words, and is at most a quarter of the text; joint is more than the one pair
+	// broken by it.
 	minAdded, maxSentence, maxAdded = 5, 80, 0.25
 	joint                           = 1.6
 	// Of a sentence instead of another there are five, which make six pairs, and about a
 	// seventh of the text.
 	minExchanged, maxExchanged = 5.8, 0.12
-	// From so many own pairs on a word may differ beside numbers, or a sentence.
+	// With this many own pairs or more, a word may differ besides numbers or a sentence.
 	minMonth, minExchange = 65, 85
 	// Of a print version a third of the frame, which is not small, is missing at least, and
 	// a fifth of the places that are of the frame; of the text beside it as much may be
@@ -99,8 +97,7 @@ const (
 	minFrame, missingFrame, missingPlaces, missingText = 30, 0.3, 0.2, 0.33
 )
 
-// changed says what differs between two texts with one title, OtherText if it is too
-// much.
+// changed returns the kind of difference between two texts with one title, OtherText if it is too large.
 func (d *difference) changed() Reason {
 	// Each place where they differ brings 2*(gramWords-2) more grams than pairs. In long
 	// texts it looks like more: of what is added some pairs stand there already.
@@ -126,7 +123,7 @@ func (d *difference) changed() Reason {
 	return OtherText
 }
 
-// lacksFrame says that one of the texts has no frame, and else what the other has.
+// lacksFrame reports whether one of the texts has no frame; otherwise it returns the frame of the other.
 func (d *difference) lacksFrame() bool {
 	return d.counted && d.frame >= minFrame && d.more-d.less > missingFrame*d.frame && d.inFrame > max(missingPlaces, 2*d.elsewhere) &&
 		d.beyond <= missingText*d.own && d.ownNumbers <= fewNumbers

@@ -7,20 +7,18 @@ import (
 )
 
 const (
-	// maxSampled is how many documents of a host a frame is learnt from, minSampled
-	// how many it takes to say anything.
+	// A frame is learnt from at most maxSampled documents of a host, and used from minSampled on.
 	maxSampled = 32
 	minSampled = 8
-	// fullSample is up to how many pairs a sampled document has its pairs told apart at
-	// level 0; with each level it is twice as many, and half as much is known of it.
+	// fullSample is the number of pairs up to which a sampled document has level 0. Each level doubles the number and
+	// halves the precision.
 	fullSample = 640
 	maxLevel   = 4
 )
 
-// Frame is what the pages of a host have in common: menus, headers and footers, and
-// the name of the site in titles. It is learnt from the documents with the lowest keys,
-// so that it does not matter in which order they come. A Frame does not change; nil is
-// one of which nothing is known.
+// Frame is what the pages of a host have in common: menus, headers and footers, and the name of the site in titles. It
+// is learnt from the documents with the lowest keys, so the order of arrival does not matter. A Frame is immutable; nil
+// means unknown.
 type Frame struct {
 	sampled []sampled // by key
 	ready   bool      // enough of them have different texts
@@ -30,8 +28,8 @@ type Frame struct {
 
 // frame is the result of learning.
 type frame struct {
-	// level is that of most sampled documents. At level n the frame is known for the
-	// lower 1/2^n of all hashes, with 2^n places for each position of a sketch there.
+	// level is the level of most sampled documents. At level n the frame covers the lower 1/2^n of all hashes, with 2^n
+	// places for each position of a sketch.
 	level   int
 	pairs   places              // at that level, of the frame
 	size    int                 // about how many pairs the frame has
@@ -39,11 +37,11 @@ type frame struct {
 	clean   [sketchWords]uint64 // those of them that are not of the frame
 	numbers numberSet           // bits of numbers that are of the frame
 	title   []token             // of the frame: in half of the titles, and without digits
-	// Most titles begin and end with these tokens of title.
+	// Most titles begin and end with these tokens.
 	before, after []token
 }
 
-// sampled is what a frame keeps of a document.
+// sampled is a frame's data about a document.
 type sampled struct {
 	key     Key
 	text    uint64
@@ -54,11 +52,11 @@ type sampled struct {
 	title   tokens
 }
 
-// Ready says that enough documents are known to tell what the pages of the host share.
-// Before, only pages with the same words are copies.
+// Ready reports whether enough documents are known to determine what the host's pages share. Before that, only pages
+// with the same words are copies.
 func (f *Frame) Ready() bool { return f != nil && f.ready }
 
-// Full says that the frame is learnt from as many documents as it ever is.
+// Full reports whether the frame has its maximum number of documents.
 func (f *Frame) Full() bool { return f != nil && len(f.sampled) == maxSampled }
 
 // known learns the frame when it is first asked for.
@@ -79,11 +77,10 @@ func (f *Frame) different() []*sampled {
 	return all
 }
 
-// titleVariants is how many variants a title has at most.
+// titleVariants is the maximum number of variants of a title.
 const titleVariants = 4
 
-// variants calls fn with a title without what the titles of the host begin and end with, and
-// with it.
+// variants calls fn with a title without the common prefix and suffix of the host's titles, and with them.
 func (f *Frame) variants(title *tokens, fn func(tokens)) {
 	if !f.Ready() {
 		return
@@ -100,15 +97,14 @@ func (f *Frame) variants(title *tokens, fn func(tokens)) {
 	}
 }
 
-// Takes says whether the frame would be learnt from a document, too, if it is one of the host:
-// once it does not, it never does.
+// Takes reports whether the frame would use a document of its host. Once it returns false for a document, it always
+// does.
 func (f *Frame) Takes(key Key) bool {
 	return !f.Full() || bytes.Compare(key[:], f.sampled[maxSampled-1].key[:]) <= 0
 }
 
-// With gives the frame with a document of the host, or with its new text; f itself if
-// it makes no difference. Copies belong to it as well: so it does not matter which one of
-// them came first.
+// With returns the frame with a document of the host added, or its new text; f itself if that changes nothing. Copies
+// are added too, so their order does not matter.
 func (f *Frame) With(key Key, t *Text) *Frame {
 	var all []sampled
 	if f != nil {
@@ -132,14 +128,14 @@ func (f *Frame) With(key Key, t *Text) *Frame {
 	return newFrame(all)
 }
 
-// newFrame makes a frame of documents.
+// newFrame returns a frame of documents.
 func newFrame(all []sampled) *Frame {
 	f := &Frame{sampled: all}
 	f.ready = len(f.different()) >= minSampled
 	return f
 }
 
-// sample keeps of a document what a frame needs.
+// sample extracts the data of a document for a frame.
 func sample(key Key, t *Text) sampled {
 	s := sampled{key: key, text: t.text, n: t.pairs, numbers: t.numbers, title: t.title}
 	for n := t.pairs; n > fullSample && s.level < maxLevel; n /= 2 {
@@ -157,7 +153,7 @@ func sample(key Key, t *Text) sampled {
 func set(bits []uint64, i int)        { bits[i/64] |= 1 << (i % 64) }
 func isSet(bits []uint64, i int) bool { return bits[i/64]>>(i%64)&1 != 0 }
 
-// anySet says that one of n bits is set, which lie in one word; n is a power of two.
+// anySet reports whether one of n adjacent bits of a word is set; n is a power of two.
 func anySet(bits []uint64, from, n int) bool {
 	return bits[from/64]>>(from%64)&(1<<n-1) != 0
 }

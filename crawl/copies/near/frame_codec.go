@@ -37,7 +37,7 @@ func (f *Frame) Append(b []byte) []byte {
 	return b
 }
 
-// DecodeFrame reads what Append wrote, and learns the frame again.
+// DecodeFrame decodes the result of Append, and learns the frame again.
 func DecodeFrame(b []byte) (*Frame, error) {
 	if len(b) < frameHead {
 		return nil, fmt.Errorf("a frame of %d bytes, want %d at least", len(b), frameHead)

@@ -1,18 +1,18 @@
 package near
 
-// MinOwn is how many different pairs of words, which is about how many words, a page
-// must have beyond the frame of its host to be a copy of one that is not equal.
+// MinOwn is how many different pairs of words, roughly the number of words, a page must have beyond its host's frame to
+// be a near-duplicate.
 const MinOwn = 50
 
-// Verdict says whether one of two pages is a copy of the other.
+// Verdict is whether one of two pages is a copy of the other.
 type Verdict struct {
 	Copy bool
-	// Overlap is about how much of their own text the two share, from 0 to 1.
+	// Overlap estimates the share of own text in common, from 0 to 1.
 	Overlap float64
 	Reason  Reason
 }
 
-// Reason is what decided.
+// Reason is the reason of a Verdict.
 type Reason uint8
 
 // Reasons why a page is no copy, and from SameWords on why it is one.
@@ -31,10 +31,9 @@ const (
 	OtherFrame                 // one lacks the frame, as print versions do
 )
 
-// Judge says whether one of two pages is a copy of the other, by their signatures and
-// the frames of their hosts. In doubt none is: that costs a copy in the index, and the
-// contrary a document. It does not matter which of the two comes first. Of a host of which
-// too little is known the other's frame is taken: it may be a mirror.
+// Judge reports whether one of two pages is a copy of the other, by their signatures and the frames of their hosts. In
+// doubt it returns false: that costs a copy in the index, and a wrong yes costs a document. Judge is symmetric. If too
+// little is known of one host, it uses the other's frame, since the host may be a mirror.
 func Judge(a, b *Signature, frameA, frameB *Frame) Verdict {
 	switch {
 	case a.IsZero() || b.IsZero():
@@ -79,6 +78,6 @@ func judge(a, b *Signature, frameA, frameB *frame) Verdict {
 	return v
 }
 
-// overlap is the share of so many own pairs that two texts have in common, of which so
-// many are of one of the two alone.
+// overlap returns the share of own pairs that two texts have in common, from their number and the number that only one
+// text has.
 func overlap(alone, own float64) float64 { return max(0, 1-alone/(2*max(own, 1))) }

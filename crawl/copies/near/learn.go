@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// places are those of a sampled document where it has pairs, at the level of a frame.
+// places are where a sampled document has pairs, at the level of a frame.
 type places [sketchWords]uint64
 
 func (p *places) count() (n int) {
@@ -23,8 +23,8 @@ func (p *places) and(o *places) (n int) {
 	return n
 }
 
-// at gives the places of a document at a level that is not below its own: a place there
-// may have a pair if the one that it is part of has.
+// at returns the places of a document at a level not below its own: a place there may have a pair if the larger place
+// around it has one.
 func (s *sampled) at(level int) (p places) {
 	if s.level == level {
 		return s.pairs
@@ -37,7 +37,7 @@ func (s *sampled) at(level int) (p places) {
 	return p
 }
 
-// learn makes a frame of documents. There must be enough of them.
+// learn computes a frame from documents; there must be enough of them.
 func learn(all []*sampled) (f frame) {
 	f.learnPairs(all)
 	f.learnNumbers(all)
@@ -46,8 +46,7 @@ func learn(all []*sampled) (f frame) {
 	return f
 }
 
-// learnPairs finds out which places are of the frame. Documents that are longer than
-// most are left out: of them less is known.
+// learnPairs finds the places that belong to the frame. It skips unusually long documents, about which less is known.
 func (f *frame) learnPairs(sampled []*sampled) {
 	levels := make([]int, len(sampled))
 	for i, s := range sampled {
@@ -90,8 +89,7 @@ func (f *frame) learnPairs(sampled []*sampled) {
 	}
 }
 
-// learnSize finds how many pairs the frame has: in the middle, what documents have less
-// what they have at places that are not of the frame.
+// learnSize estimates the number of pairs in the frame: the median of a document's pairs minus those outside the frame.
 func (f *frame) learnSize(all []*sampled) {
 	clean := sketchBits - f.pairs.count()
 	if clean == 0 {
@@ -123,7 +121,7 @@ func (f *frame) learnNumbers(all []*sampled) {
 	}
 }
 
-// learnTitle finds the words that half of the titles have.
+// learnTitle finds the words that half of the titles contain.
 func (f *frame) learnTitle(all []*sampled) {
 	var found []token
 	for _, s := range all {
@@ -147,7 +145,7 @@ func (f *frame) learnTitle(all []*sampled) {
 	}
 }
 
-// learnAffixes finds what most titles begin and end with.
+// learnAffixes finds the common prefix and suffix of most titles.
 func (f *frame) learnAffixes(all []*sampled) {
 	type affixes struct{ before, after tokens }
 	counts := map[affixes]int{}

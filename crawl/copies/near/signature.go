@@ -28,11 +28,11 @@ const (
 // of the difference of their sketches, however much it is, and a few members that they
 // do not share are counted well (Mitzenmacher, Pagh, Pham 2014, odd sketches).
 type Signature struct {
-	text    uint64              // a hash of all words in their order
+	text    uint64              // hash of all words in order
 	pairs   uint32              // how many different ones
-	sketch  [sketchWords]uint64 // of pairs of words
+	sketch  [sketchWords]uint64 // sketch of the pairs of words
 	grams   [gramSets]uint64    // of grams
-	numbers numberSet           // of numbers, with the words before them
+	numbers numberSet           // sketch of the numbers, with the words before them
 	title   tokens
 	cut     bool // the text is longer than the sketched part
 }
@@ -40,9 +40,8 @@ type Signature struct {
 // IsZero reports whether the text has no signature.
 func (s *Signature) IsZero() bool { return s.pairs == 0 }
 
-// Place is where a page with the signature stands in a Table. Only those of one source
-// have a title in common. The highest byte of Body tells titles apart whose words have equal
-// tokens, see SameTitle.
+// Place is the position of a page with the signature in a Table. Only pages of one source share titles. The highest
+// byte of Body distinguishes titles whose words have equal tokens, see SameTitle.
 func (s *Signature) Place(source string) Place {
 	body := uint32(mix(s.text, s.title.hash()))
 	if s.title.n > 0 {
@@ -56,12 +55,11 @@ func (s *Signature) Place(source string) Place {
 // another. a and b are the Body of each, both with a title.
 func SameTitle(a, b uint32) bool { return (a^b)>>24 == 0 }
 
-// PlaceOf is where a page without a signature stands, by a hash of all that it is. It has
-// no title.
+// PlaceOf returns the place of a page without a signature, by a hash of its whole content. It has no title.
 func PlaceOf(hash [16]byte) Place { return Place{Body: binary.LittleEndian.Uint32(hash[:])} }
 
-// Titles are the titles of a Table under which a page may stand that this is a copy of: its
-// own first, then it without what the titles of its host share, and with it.
+// Titles returns the titles of a Table under which the original of a page may be found: first its own, then without
+// what the titles of its host share, then with it.
 func (s *Signature) Titles(source string, frame *Frame) []uint32 {
 	of := hashText(0, source)
 	if s.title.n == 0 {
@@ -84,8 +82,7 @@ func titlePlace(t *tokens, source uint64) uint32 {
 	return uint32(mix(t.hash(), source)) | 1
 }
 
-// sameWords says that titles and texts are equal, except for the case of letters and for
-// white space.
+// sameWords reports whether titles and texts are equal, ignoring the case of letters and white space.
 func (s *Signature) sameWords(o *Signature) bool { return *s == *o }
 
 // SignatureSize is the length of a Signature's binary form.
@@ -111,7 +108,7 @@ func (s *Signature) Append(b []byte) []byte {
 	return s.title.append(b)
 }
 
-// DecodeSignature reads what Append wrote.
+// DecodeSignature decodes the result of Append.
 func DecodeSignature(b []byte) (Signature, error) {
 	var s Signature
 	if len(b) != SignatureSize {

@@ -2,16 +2,16 @@ package near
 
 import "slices"
 
-// Key names what a table leads to.
+// Key identifies a page.
 type Key = [16]byte
 
-// Place is under which hashes a page stands in a Table.
+// Place holds the hashes under which a page is found in a Table.
 type Place struct {
 	Body, Title uint32
 }
 
-// MaxTitled is how many pages with different texts may have one title for it to say what
-// they are. Where more have it none is nearly a copy of another.
+// MaxTitled is how many pages with different texts may share a title. If more do, none is a near-duplicate by that
+// title.
 const MaxTitled = 8
 
 // Table finds pages by their text and by their title, both hashed. Of each it has two
@@ -27,26 +27,25 @@ type Table struct {
 	chains  [2]buckets
 }
 
-// entry is one page. It stands in the chain of its text and, if fewer than enough of its
-// title are there, in that of its title.
+// entry is one page. It is in the chain of its text and, if not too many pages share its title, in that of its title.
 type entry struct {
 	hash [2]uint32
 	key  Key
 	next [2]uint32 // 0 is the end
 }
 
-// The chains of an entry. One that is not in that of its title has unlinked as next.
+// The chains of an entry. An entry outside its title's chain has unlinked as next.
 const (
 	byText = iota
 	byTitle
 	unlinked = ^uint32(0)
 )
 
-// pieceLen is the length of a piece of entries, headLen that of buckets.
+// pieceLen is the length of a piece of entries, headLen of a piece of buckets.
 const (
 	pieceLen = 1 << 13
 	headLen  = 1 << 16
-	// load is how many entries come to a bucket, in quarters.
+	// load is the average number of entries in a bucket, in quarters.
 	load = 5
 )
 
@@ -67,7 +66,7 @@ func New() *Table {
 	return x
 }
 
-// Len is how many pages it has.
+// Len returns the number of pages.
 func (x *Table) Len() int { return x.n }
 
 // Bytes is the memory that is taken.
@@ -187,7 +186,7 @@ func (x *Table) Title(hash uint32, fn func(text uint32, key Key) bool) {
 	x.each(byTitle, hash, func(e *entry) bool { return fn(e.hash[byText], e.key) })
 }
 
-// Titled is how many texts there are with a title, up to one more than MaxTitled.
+// Titled returns the number of texts with a title, at most MaxTitled + 1.
 func (x *Table) Titled(hash uint32) (n int) {
 	var texts [MaxTitled + 1]uint32
 	x.Title(hash, func(text uint32, _ Key) bool {

@@ -6,17 +6,15 @@ import (
 )
 
 const (
-	// gramWords is how many words a gram has. A change in one place of a text changes
-	// all grams that the place is in: the more grams beyond pairs, the more places.
+	// gramWords is the number of words in a gram. A change changes all grams around it, so the ratio of changed grams to
+	// changed pairs gives the number of places.
 	gramWords = 8
-	// maxWords is how many words of a text are sketched. Longer ones are copies only
-	// if they are equal.
+	// maxWords is how many words of a text are sketched. Longer texts are copies only if they are equal.
 	maxWords = 1 << 16
-	// batchWords is how many words are hashed before they are taken in.
+	// batchWords is how many words are hashed before they are added.
 	batchWords = 4 * windowWords
-	// pairParts and numberParts are into how many parts a position of a sketch is cut to
-	// tell whether a member is new. The one of 1000 pairs in a text of 500 words that falls
-	// on another does so in each text that has both.
+	// pairParts and numberParts are how many parts a position of a sketch has, to recognise new members. Two pairs that
+	// collide in one text collide in every text that has both.
 	pairParts   = 512
 	numberParts = 128
 )
@@ -36,10 +34,10 @@ const fineParts = 16
 // reader goes once over a text.
 type reader struct {
 	pairs   [sketchBits * pairParts / 64]uint64    // that were seen
-	numbers [numeralBits * numberParts / 64]uint64 // that were seen, with the words before them
+	numbers [numeralBits * numberParts / 64]uint64 // seen numbers, with the words before them
 	batch   [batchWords]word
-	// last are the hashes of the last words, which gram is made of: a number, and several in
-	// a row, are one. before is what the last one brings to a pair.
+	// last holds the hashes of the words in gram, where a number, or several in a row, are one word. before is the last
+	// word's part in a pair.
 	last   [gramWords]uint64
 	gram   uint64
 	before uint64
@@ -47,16 +45,15 @@ type reader struct {
 	// The sketches, with room for any number that its place may have.
 	sketch [8]uint64
 	grams  [4]uint64
-	// The last word was a number, and chain is it with the words before it.
+	// The last word was a number; chain is it with the words before it.
 	inNumber bool
 	chain    uint64
 }
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// Read makes the signature of a page's text, from which a frame can be learnt. The title is
-// the document's, "" if it has none: not one that was made of the URL. Of a text of fewer
-// than MinWords pairs of words there is none: nil.
+// Read returns the signature of a page's text, from which a frame can be learnt. The title is the document's own, "" if
+// it has none, never one derived from the URL. Read returns nil for a text with fewer than MinWords pairs of words.
 func Read(title, text string) *Text { return read(title, text, true) }
 
 // Sign makes the signature as Read does, of a page that no frame is learnt from.
@@ -80,7 +77,7 @@ func read(title, text string, frame bool) *Text {
 	return t
 }
 
-// fine says where there are pairs: each half of a word of them is one place.
+// fine records where pairs are: one place for each half word.
 func (r *reader) fine() *finePlaces {
 	f := new(finePlaces)
 	for i, w := range r.pairs {
@@ -97,8 +94,7 @@ func (r *reader) fine() *finePlaces {
 	return f
 }
 
-// gramStep makes grams, gramOut takes the oldest word out of one: the step as often as a gram
-// has words.
+// gramStep extends a gram by a word, gramOut removes its oldest word: gramStep to the power of the gram's length.
 const (
 	gramStep  = 0x9e3779b97f4a7c55
 	gramStep2 = gramStep * gramStep % (1 << 64)
@@ -106,7 +102,7 @@ const (
 	gramOut   = gramStep4 * gramStep4 % (1 << 64)
 )
 
-// aNumber stands for all numbers in pairs and grams, and for several in a row.
+// aNumber replaces each number, or several in a row, in pairs and grams.
 const aNumber = 0x5bd1e9955bd1e995
 
 func (r *reader) read(s *Signature, text string) {
@@ -127,7 +123,7 @@ func (r *reader) read(s *Signature, text string) {
 	}
 }
 
-// take takes in words.
+// take adds words.
 func (r *reader) take(s *Signature, words []word) {
 	for len(words) > 0 {
 		n := plain(r, s, words)
@@ -138,11 +134,9 @@ func (r *reader) take(s *Signature, words []word) {
 	}
 }
 
-// plainOf takes in words up to the first number, and says how many they are. Each makes a pair
-// with the one before and a gram with those before. Each pair counts once, and a gram where its
-// last pair is new. There is no branch for that: nothing foretells it. What goes on from word to
-// word, hash, gram and sketch, is in one loop: each waits for itself, and the processor takes
-// them side by side.
+// plainOf adds words up to the first number, and returns how many. Each word forms a pair with the one before and a
+// gram with those before. A pair counts once, a gram if its last pair is new, without unpredictable branches. Hash,
+// gram and sketch are updated in one loop, so that the processor runs their dependency chains in parallel.
 func plainOf(r *reader, s *Signature, words []word) (n int) {
 	text, gram, before, count := s.text, r.gram, r.before, r.words
 	for ; n < len(words) && !words[n].number; n++ {
@@ -168,8 +162,8 @@ func plainOf(r *reader, s *Signature, words []word) (n int) {
 	return n
 }
 
-// takeNumber takes in a number. What stands before is part of it, so that each counts where it
-// is. Several in a row are one word.
+// takeNumber adds a number together with the words before it, so that its position counts. Several in a row are one
+// word.
 func (r *reader) takeNumber(s *Signature, hash uint64) {
 	if !r.inNumber {
 		r.chain = r.before
@@ -187,10 +181,10 @@ func (r *reader) takeNumber(s *Signature, hash uint64) {
 	s.text, r.inNumber = text, true
 }
 
-// textWith is the hash of a text and one more word.
+// textWith returns the hash of a text and one more word.
 func textWith(text, hash uint64) uint64 { return bits.RotateLeft64(text, 5)*gramStep + hash }
 
-// pairWith is what a word brings to the pair with the next one: not what that brings.
+// pairWith returns a word's part in the pair with the next one.
 func pairWith(hash uint64) uint64 { return bits.RotateLeft64(hash, 23) }
 
 // scale brings a hash to less than n, in proportion, by its upper half.

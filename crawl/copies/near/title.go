@@ -16,12 +16,10 @@ const (
 	digitToken = 1 << 15
 )
 
-// A token is a hash of a word of a title, with its signs: "operator+" and "operator-"
-// are two.
+// A token is a hash of a word of a title, including its signs: "operator+" and "operator-" are different.
 type token uint16
 
-// tokens are the words of a title, at most maxTokens: the last stands for all from there
-// on.
+// tokens are the words of a title, at most maxTokens: the last one represents all remaining words.
 type tokens struct {
 	whole uint32 // a hash of the title as it is written, except for white space
 	n     int
@@ -48,7 +46,7 @@ func tokensOf(title string) (t tokens) {
 	return t
 }
 
-// hash is that of all tokens.
+// hash returns the hash of all tokens.
 func (t *tokens) hash() uint64 {
 	h := uint64(1)
 	for _, x := range t.all[:t.n] {
@@ -67,7 +65,7 @@ func (t *tokens) append(b []byte) []byte {
 	return b
 }
 
-// tokensFrom reads what append wrote; false if it did not.
+// tokensFrom decodes the result of append; false if it is invalid.
 func tokensFrom(b []byte) (t tokens, ok bool) {
 	t.whole, t.n = binary.LittleEndian.Uint32(b), int(b[4])
 	for i := range t.all {
@@ -84,7 +82,7 @@ func tokensFrom(b []byte) (t tokens, ok bool) {
 	return t, true
 }
 
-// without gives the tokens that are not among others.
+// without returns the tokens that are not among others.
 func (t *tokens) without(others []token) (own tokens) {
 	for _, x := range t.all[:t.n] {
 		if !slices.Contains(others, x) {
@@ -95,8 +93,7 @@ func (t *tokens) without(others []token) (own tokens) {
 	return own
 }
 
-// affixes are the tokens at the beginning and at the end that are among others, with
-// what stands between them.
+// affixes returns the tokens at the beginning and at the end that are among others, with any between them.
 func (t *tokens) affixes(others []token) (before, own, after []token) {
 	i, k := 0, t.n
 	for i < k && slices.Contains(others, t.all[i]) {
@@ -108,7 +105,7 @@ func (t *tokens) affixes(others []token) (before, own, after []token) {
 	return t.all[:i], t.all[i:k], t.all[k:t.n]
 }
 
-// joined makes a title of parts; false if it is too long.
+// joined builds a title from parts; false if it is too long.
 func joined(parts ...[]token) (t tokens, ok bool) {
 	for _, p := range parts {
 		if t.n+len(p) > maxTokens {
@@ -119,8 +116,7 @@ func joined(parts ...[]token) (t tokens, ok bool) {
 	return t, t.n > 0
 }
 
-// within says that another title begins or ends with this one, and that there are no
-// digits in the rest.
+// within reports whether another title begins or ends with this one, and the rest has no digits.
 func (t *tokens) within(o *tokens) bool {
 	if t.n == 0 || t.n >= o.n {
 		return false

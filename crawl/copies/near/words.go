@@ -2,34 +2,32 @@ package near
 
 import "math/bits"
 
-// MinWords is how many different pairs of words a text must have for a signature: of two
-// shorter ones, one word is too much of the whole.
+// MinWords is the minimum number of different pairs of words for a signature: in a shorter text, one word is too large
+// a part.
 const MinWords = 50
 
-// wordScanner goes over the words of a text: runs of letters and digits, without the case
-// of ASCII letters; of Chinese, Japanese and Korean each character is one.
+// wordScanner iterates over the words of a text: runs of letters and digits, with ASCII letters in lower case. Each
+// Chinese, Japanese or Korean character is a word.
 type wordScanner struct {
 	text string
-	at   int // after the last word
+	at   int // end of the last word
 }
 
-// word is one word of a text, with the signs that stand before it: "a&&b" and "a||b" are of
-// other words.
+// word is a word of a text, including the signs before it: "a&&b" and "a||b" have different words.
 type word struct {
 	hash   uint64
 	number bool // it begins with a digit
 }
 
 const (
-	// window is how many bytes are looked at together, and windowWords how many words may
-	// end in them.
+	// window is the number of bytes processed together, and windowWords the maximum number of words that can end in them.
 	window      = 64
 	windowWords = window / 2
-	// inWindow is the length of the longest word that is hashed where a window shows it.
+	// inWindow is the length of the longest word that is hashed from a window.
 	inWindow = 16
 )
 
-// wordMasks have the bytes of a word, by its length: two eights.
+// wordMasks select the bytes of a word by its length, as two groups of eight.
 var wordMasks = func() (masks [2 * inWindow][2]uint64) {
 	for length := range inWindow + 1 {
 		for i := range length {
@@ -39,8 +37,8 @@ var wordMasks = func() (masks [2 * inWindow][2]uint64) {
 	return masks
 }()
 
-// fill puts the next words into a slice while it has room for those of a window, and says
-// how many they are: none at the end of the text.
+// fill stores the next words in a slice, as long as it has room for those of a window, and returns their number, 0 at
+// the end of the text.
 func (w *wordScanner) fill(words []word) (n int) {
 	for slowUntil := 0; n == 0 || n+windowWords <= len(words); {
 		if w.at >= slowUntil {
@@ -60,9 +58,9 @@ func (w *wordScanner) fill(words []word) (n int) {
 	return n
 }
 
-// windowsOf takes the words of window after window, and says where in the text the last one
-// ends and how many they are. It stops where the text ends or the words have room for those of
-// no other window, and at a window that is for next: it has characters that are words, or begins with a long word.
+// windowsOf reads words window by window, and returns the end of the last one and their number. It stops at the end of
+// the text, if there is no room for the words of another window, or at a window for next: one with characters that are
+// words, or one that begins with a long word.
 func windowsOf(text string, words []word) (at, n int) {
 	for at+window+inWindow <= len(text) && n+windowWords <= len(words) {
 		end, k := windowOf(text[at:at+window+inWindow], words[n:n+windowWords])
@@ -74,10 +72,8 @@ func windowsOf(text string, words []word) (at, n int) {
 	return at, n
 }
 
-// windowOf takes the words that end in a window, up to the first that is longer than inWindow,
-// and says where the last one ends. What next does byte by byte is done
-// here for up to sixteen bytes, and without branches that depend on the length of a word or on
-// signs: nothing foretells them.
+// windowOf reads the words that end in a window, up to the first longer than inWindow, and returns the end of the last
+// one. It processes up to sixteen bytes at once, without branches on lengths or signs, which would be unpredictable.
 func windowOf(text string, words []word) (end, n int) {
 	inWords, signs, ok := lookAt(text)
 	if !ok {
@@ -110,8 +106,8 @@ func windowOf(text string, words []word) (end, n int) {
 	return end, n
 }
 
-// lookAt gives a bit for each byte of a window that is of a word, and for each that is a
-// sign. It is false if there are characters in it that are words.
+// lookAt returns a bit for each byte of a window that belongs to a word, and for each that is a sign. It returns false
+// if the window contains characters that are words.
 func lookAt(text string) (inWords, signs uint64, ok bool) {
 	var all uint64
 	for i := 0; i < window; i += 8 {
@@ -144,7 +140,7 @@ func signHash(text string) (hash uint64) {
 	return hash
 }
 
-// next gives the next word. It is false at the end.
+// next returns the next word, or false at the end.
 func (w *wordScanner) next() (word, bool) {
 	i, text := w.at, w.text
 	for i < len(text) && kinds[text[i]] == between {
@@ -166,7 +162,7 @@ func (w *wordScanner) next() (word, bool) {
 	return word{hash: hash ^ sign, number: text[i]-'0' < 10}, true
 }
 
-// wordHash hashes the word that begins at i, and says where it ends.
+// wordHash hashes the word that begins at i, and returns its end.
 func wordHash(text string, i int) (hash uint64, end int) {
 	for {
 		var part [2]uint64

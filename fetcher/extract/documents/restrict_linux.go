@@ -58,7 +58,7 @@ func dataBytes() (uint64, error) {
 // executable returns this program, even if its file was replaced since it started.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// attributes keep a terminal's signals from the worker, and end it with this process.
+// attributes returns process attributes that shield the worker from a terminal's signals and kill it with this process.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/processes"
 )
 
-// ownGroup puts a process into a group of its own, so that signals of a terminal do not reach it.
+// ownGroup puts a process into a separate group, so that signals of a terminal do not reach it.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // killGroup ends a supervisor that does not end by itself, with its group.

@@ -19,7 +19,7 @@ const (
 	maxFonts = 10_000
 )
 
-// destination is where the text of a group goes.
+// destination is the destination of a group's text.
 type destination uint8
 
 const (
@@ -37,7 +37,7 @@ type group struct {
 	to       destination
 	property string
 	hidden   bool
-	box      bool // in a text box or an annotation, which separate words
+	box      bool // in a text box or an annotation: these separate words
 	skip     int  // fallback characters after \u
 	font     int
 	stamp    *stamp // of \creatim and \revtim

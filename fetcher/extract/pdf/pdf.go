@@ -35,8 +35,8 @@ const (
 // Reader reads PDF files one after the other. It is not safe for concurrent use.
 type Reader struct{ pool pdfium.Pool }
 
-// NewReader compiles PDFium, which takes seconds and, for that time, some 250 MB.
-// No document gets more than maxMemory bytes (at most 4 GiB).
+// NewReader compiles PDFium, which takes several seconds and some 250 MB for that time. No document gets more than
+// maxMemory bytes (at most 4 GiB).
 func NewReader(maxMemory int64) (*Reader, error) {
 	pages := min(max(maxMemory/wasmPage, 1), 65536)
 	pool, err := webassembly.Init(webassembly.Config{

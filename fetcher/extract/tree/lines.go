@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// writeLines writes the text of a clean tree, each block on lines of its own.
+// writeLines writes the text of a clean tree, each block on separate lines.
 func writeLines(b *strings.Builder, top *html.Node) {
 	w := lineWriter{b: b}
 	w.inside(top, false)

@@ -35,13 +35,13 @@ type keeper struct{ codes []code }
 type code struct {
 	text     string
 	language string
-	block    bool // lines of its own
+	block    bool // on separate lines
 }
 
 // place is the surroundings of a node.
 type place struct{ table, line bool } // line: inside an element of one line
 
-// Marks stand for text that is inserted at the end. They are noncharacters, which textOnly removes from the text of
+// Marks represent text that is inserted at the end. They are noncharacters, which textOnly removes from the text of
 // pages.
 const (
 	codeBegins = "\uFDD0" // the number of a code follows

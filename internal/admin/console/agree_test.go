@@ -136,8 +136,7 @@ func TestOneAnswer(t *testing.T) {
 	}
 }
 
-// explainOne explains a URL by rules that let it in, or leave it out while robots.txt
-// forbids it, as JSON carries it.
+// explainOne explains a URL by rules that let it in, or leave it out while robots.txt forbids it, as JSON carries it.
 func explainOne(t *testing.T, store *oneURL, u weburl.URL, good bool) *admin.Explanation {
 	t.Helper()
 	known := admin.Knowledge{

@@ -47,8 +47,7 @@ func consoleOf(t *testing.T, role admin.Role, api http.Handler, s Settings) *Con
 	return c
 }
 
-// answers returns an API that answers with fixed JSON, by method and path without /api/v1.
-// What is not there is 404.
+// answers returns an API that answers with fixed JSON, by method and path without /api/v1. What is not there is 404.
 func answers(t *testing.T, byPath map[string]any) http.Handler {
 	mux := http.NewServeMux()
 	for pattern, answer := range byPath {

@@ -108,7 +108,7 @@ func deletions(v *visit) (any, error) {
 			return nil, err
 		}
 	}
-	d.Items, d.Next, err = paged[admin.Deletion](v, "/deletions", filter.query(), "/deletions", filter.query())
+	d.Items, _, d.Next, err = paged[admin.Deletion](v, "/deletions", filter.query(), "/deletions", filter.query())
 	return d, err
 }
 

@@ -10,6 +10,7 @@ import (
 type eventsData struct {
 	Kind  string
 	Items []events.Event
+	Total int
 	Next  string
 }
 
@@ -25,7 +26,7 @@ func eventList(v *visit) (any, error) {
 	d := &eventsData{Kind: strings.TrimSpace(v.r.URL.Query().Get("kind"))}
 	var err error
 	ask, kept := admin.Query("kind", d.Kind), admin.Query("kind", d.Kind)
-	d.Items, d.Next, err = paged[events.Event](v, "/events", ask, "/events", kept)
+	d.Items, d.Total, d.Next, err = paged[events.Event](v, "/events", ask, "/events", kept)
 	return d, err
 }
 

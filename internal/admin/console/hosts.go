@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"errors"
-	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,8 +19,6 @@ const (
 	// hostsShown is the number of hosts on a page, hostsListed the number that can be paged through.
 	hostsShown  = 100
 	hostsListed = 1000
-	// urlsShown is the number of a host's stored URLs on a page.
-	urlsShown = 50
 )
 
 // hostsData is a part of a list of hosts.
@@ -36,9 +33,6 @@ type hostsData struct {
 	Ill     []scheduler.IllHost // of show=ill
 	First   int                 // the number of the first, from 1
 	Next    string
-	// Later is the address of the list if it is loaded after the page, because there are many hosts: WithWork.
-	Later    string
-	WithWork int
 	// Whole is set if the list ends at its limit.
 	Whole bool
 }
@@ -68,9 +62,6 @@ func hosts(v *visit) (any, error) {
 		n = len(d.Ill)
 		d.Ill = part(d.Ill, from)
 	} else {
-		if later, err := d.later(v); err != nil || later {
-			return d, err
-		}
 		var all []admin.HostStatus // of both orders, as far as the page needs them
 		if err := v.get("/hosts", url.Values{"n": {strconv.Itoa(min(from+hostsShown+1, hostsListed))}}, &all); err != nil {
 			return nil, err
@@ -131,8 +122,8 @@ func (v *view) HostCells(h report.HostRow) (row []tableCell) {
 		default:
 			ask.Set("class", cell.Name)
 		}
-		if n, ok := values[i].(int); ok && n > 0 && len(h.Host) <= maxLinked {
-			cell.HTML = `<a href="` + template.HTML(template.HTMLEscapeString(v.visit.link("/urls", ask))) + `">` + cell.HTML + `</a>` //nolint:gosec // escaped
+		if _, ok := values[i].(int); ok && len(h.Host) <= maxLinked {
+			v.linkCount(cell, ask)
 		}
 	}
 	return row
@@ -151,24 +142,6 @@ func (d *hostsData) choose(all []admin.HostStatus) {
 	slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return cmp.Compare(b.Waiting, a.Waiting) })
 }
 
-// manyHosts is the number of hosts with work from which the page loads them later, to appear at once.
-const manyHosts = 2000
-
-// later reports whether the page loads the list afterwards.
-func (d *hostsData) later(v *visit) (bool, error) {
-	query := v.r.URL.Query()
-	if query.Get("list") != "" {
-		return false, nil
-	}
-	status, err := statusOf(v)
-	if err != nil || status.Hosts.WithWork <= manyHosts {
-		return false, err
-	}
-	query.Set("list", "1")
-	d.Later, d.WithWork = v.link("/hosts", query), status.Hosts.WithWork
-	return true, nil
-}
-
 // part is what of a list stands on a page.
 func part[T any](list []T, from int) []T {
 	return list[min(from, len(list)):min(from+hostsShown, len(list))]
@@ -178,21 +151,16 @@ func part[T any](list []T, from int) []T {
 type hostData struct {
 	admin.HostDetails
 	Sources []sourceRow
-	// Listed is set if the stored URLs were requested.
-	Listed bool
 	// LogIns are the log-ins for its pages.
 	LogIns []visiting.SessionStatus
 	// Row counts the host's URLs by class, nil if none is stored.
-	Row  *report.HostRow
-	URLs []report.StoredURL
-	List string // address that lists them
-	Next string
+	Row *report.HostRow
 }
 
-// count counts the host's stored URLs, if that is quick or requested.
+// count counts the host's stored URLs, if that is quick.
 func (d *hostData) count(v *visit) error {
 	whole, err := mayRead(v)
-	if err != nil || !whole && v.r.URL.Query().Get("list") == "" {
+	if err != nil || !whole {
 		return err
 	}
 	var page report.HostsPage
@@ -225,14 +193,5 @@ func oneHost(v *visit) (any, error) {
 		}
 		d.LogIns = logInsOf(status, d.Pages.LogIns...)
 	}
-	own := "/hosts/" + url.PathEscape(d.Host)
-	d.List = v.link(own, url.Values{"list": {"1"}})
-	if v.r.URL.Query().Get("list") == "" {
-		return d, nil
-	}
-	d.Listed = true
-	ask, kept := url.Values{"host": {d.Host}, "limit": {strconv.Itoa(urlsShown)}}, url.Values{"list": {"1"}}
-	var err error
-	d.URLs, d.Next, err = paged[report.StoredURL](v, "/urls", ask, own, kept)
-	return d, err
+	return d, nil
 }

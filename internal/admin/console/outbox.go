@@ -75,7 +75,7 @@ func outbox(v *visit) (any, error) {
 		d.Targets = append(d.Targets, row)
 	}
 	var orders []push.Listed
-	orders, d.Next, err = paged[push.Listed](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
+	orders, _, d.Next, err = paged[push.Listed](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
 	for _, o := range orders {
 		d.Orders = append(d.Orders, letter{o, url.QueryEscape(o.Target) + " " + o.URL})
 	}

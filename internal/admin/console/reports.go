@@ -13,6 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // entriesShown bounds a report's entries on a page, pagesShown the pages with a broken link.
@@ -26,9 +27,9 @@ type reportData struct {
 	Kind, Host, Since string
 	// CSV is the address of the whole report.
 	CSV       string
-	Columns   []report.Column // for Broken and Changes
+	Columns   []report.Column // for Broken and Entries
 	Broken    []report.Broken
-	Changes   []report.Change
+	Entries   []report.Entry // changes or rounds
 	Errors    *report.Errors
 	Documents *report.Documents
 	More      bool // there are further entries
@@ -43,7 +44,7 @@ func (d *reportData) Kinds() []string { return report.Kinds() }
 
 // Head returns a report's title.
 func (d *reportData) Head(kind string) string {
-	return map[string]string{"broken": "Broken links", "errors": "Errors", "documents": "Documents", "changes": "Changes"}[kind]
+	return map[string]string{"broken": "Broken links", "errors": "Errors", "documents": "Documents", "changes": "Changes", "rounds": "Rounds"}[kind]
 }
 
 // About describes a report.
@@ -53,6 +54,7 @@ func (d *reportData) About(kind string) string {
 		"errors":    "what goes wrong, by kind and host",
 		"documents": "how many URLs and documents there are, by push source, outcome, fifo, media type and host",
 		"changes":   "what came, changed and went, in the last 24 hours or since another time",
+		"rounds":    "what each round of discovery, schedule and run that ended by itself did",
 	}[kind]
 }
 
@@ -96,7 +98,9 @@ func reportOf(v *visit) (any, error) {
 		ask.Set("pages", pagesShown)
 		d.Broken, d.More, err = lines[report.Broken](v, path, ask, entriesShown)
 	case report.KindChanges:
-		d.Changes, d.More, err = lines[report.Change](v, path, ask, entriesShown)
+		d.Entries, d.More, err = entries[report.Change](v, path, ask)
+	case report.KindRounds:
+		d.Entries, d.More, err = entries[report.Round](v, path, ask)
 	case report.KindErrors:
 		err = v.get(path, ask, &d.Errors)
 	default:
@@ -108,6 +112,15 @@ func reportOf(v *visit) (any, error) {
 		d.Next = v.link(v.r.URL.EscapedPath(), next)
 	}
 	return d, err
+}
+
+// entries returns the first entries of a report; more reports whether there are others.
+func entries[E report.Entry](v *visit, path string, ask url.Values) (all []report.Entry, more bool, err error) {
+	found, more, err := lines[E](v, path, ask, entriesShown)
+	for _, e := range found {
+		all = append(all, e)
+	}
+	return all, more, err
 }
 
 // tableCell is a cell of a report's table for display.
@@ -148,9 +161,41 @@ func (v *view) By(t report.Table) string { return "By " + strings.ToLower(t.Colu
 // Rows returns a table's cells.
 func (v *view) Rows(t report.Table) (list [][]tableCell) {
 	for _, values := range t.Rows {
-		list = append(list, v.row(t.Columns, values, func(c report.Column) bool { return c.Title != "" }))
+		row := v.row(t.Columns, values, func(c report.Column) bool { return c.Title != "" })
+		for i := range row {
+			if ask := counted(&t, values[0], row[i].Name); ask != nil {
+				v.linkCount(&row[i], ask)
+			}
+		}
+		list = append(list, row)
 	}
 	return list
+}
+
+// counted returns the filter of the URLs that a column of a row counts, nil without one.
+func counted(t *report.Table, of any, column string) url.Values {
+	name, _ := of.(string)
+	by := map[string]string{"source": "source", "status": "fate", "fifo": "fifo", "host": "host"}[t.Of]
+	if t.Columns[0].Name == "class" { // of errors
+		by = "error"
+	}
+	switch {
+	case by == "" || name == "":
+	case by == "error" && column == "urls":
+		return admin.Query("error", name, "host", t.Of)
+	case column == "urls":
+		return url.Values{by: {name}}
+	case column == "indexed":
+		return url.Values{by: {name}, "fate": {scheduler.FateIndexed.String()}}
+	}
+	return nil
+}
+
+// linkCount makes a count that is not 0 a link to the URLs that it counts.
+func (v *view) linkCount(cell *tableCell, ask url.Values) {
+	if cell.HTML != "0" {
+		cell.HTML = `<a href="` + template.HTML(template.HTMLEscapeString(v.visit.link("/urls", ask))) + `">` + cell.HTML + `</a>` //nolint:gosec // escaped
+	}
 }
 
 // row are the cells of the columns that are shown.

@@ -110,8 +110,7 @@ func (a *configuration) answer(w http.ResponseWriter, status int, answer any) {
 	}
 }
 
-// TestRulesPage: the text stands in the page as text, whatever it holds, and older ones
-// can be taken.
+// TestRulesPage: the text stands in the page as text, whatever it holds, and older ones can be taken.
 func TestRulesPage(t *testing.T) {
 	api := &configuration{t: t, etag: `"1"`, text: "\n<a>\r\n</textarea><script>alert(1)</script>\r\n</a>",
 		kept: []admin.ConfigVersion{{Name: "CrawlConfig.xml.20260102-030405", Kept: time.Unix(1e9, 0), Bytes: 7}}}
@@ -235,8 +234,7 @@ func TestRulesAskFirst(t *testing.T) {
 	}
 }
 
-// TestRulesPageAtALine: verdicts lead to the line of the rule; the cases stand in the page
-// as text.
+// TestRulesPageAtALine: verdicts lead to the line of the rule; the cases stand in the page as text.
 func TestRulesPageAtALine(t *testing.T) {
 	api := &configuration{t: t, etag: `"1"`, text: "<now/>"}
 	mux := http.NewServeMux()

@@ -57,6 +57,7 @@ type urlsData struct {
 	Columns []report.Column
 	Items   []report.StoredURL
 	Read    int
+	Total   int // 0: not known
 	Next    string
 }
 
@@ -90,7 +91,14 @@ func choices(of string) (words []string) {
 func urls(v *visit) (any, error) {
 	query := v.r.URL.Query()
 	d := &urlsData{Filter: readURLFilter(query), Sort: query.Get("sort")}
-	for _, c := range report.URLColumns() {
+	if d.Sort == "" { // the latest first, where that is quick
+		whole, err := mayRead(v)
+		if err != nil {
+			return nil, err
+		}
+		d.Sort = map[bool]string{true: "-fetched_at"}[whole]
+	}
+	for _, c := range report.Columns(report.KindURLs) {
 		if c.Name != "errors" && c.Name != "depth" && c.Name != "found_at" {
 			d.Columns = append(d.Columns, c)
 		}
@@ -109,7 +117,7 @@ func urls(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Items, d.Read = page.URLs, page.Read; page.Next != "" {
+	if d.Items, d.Read, d.Total = page.URLs, page.Read, page.Total; page.Next != "" {
 		kept.Set("cursor", page.Next)
 		d.Next = v.link("/urls", kept)
 	}
@@ -118,7 +126,8 @@ func urls(v *visit) (any, error) {
 
 // CellsOf returns the row of a stored URL, in the columns of the page.
 func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []tableCell) {
-	row = v.row(report.URLColumns(), report.URLRow(&s), func(c report.Column) bool { return slices.Contains(columns, c) })
+	t := s.Tables()[0]
+	row = v.row(t.Columns, t.Rows[0], func(c report.Column) bool { return slices.Contains(columns, c) })
 	for i := range row {
 		if row[i].Name == "reason" {
 			row[i].HTML = v.toRule(&s, row[i].HTML)

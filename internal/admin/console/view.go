@@ -36,6 +36,7 @@ type view struct {
 type navEntry struct {
 	Path, Name string
 	Current    bool
+	Off        bool // for an operator
 }
 
 func (v *visit) view(title string, data any) *view {
@@ -49,12 +50,12 @@ func (v *visit) view(title string, data any) *view {
 	}
 	for i := range v.console.routes {
 		p := &v.console.routes[i]
-		if p.nav == "" || v.caller.Role < p.role {
+		if p.nav == "" || v.caller.Role < admin.Reader {
 			continue
 		}
 		path := strings.TrimSuffix(strings.TrimPrefix(p.pattern, "GET "), "{$}")
 		view.Nav = append(view.Nav, navEntry{
-			Path: v.link(path, nil), Name: p.nav,
+			Path: v.link(path, nil), Name: p.nav, Off: v.caller.Role < p.role,
 			Current: view.Path == path || path != "/" && strings.HasPrefix(view.Path, strings.TrimSuffix(path, "/")+"/"),
 		})
 	}
@@ -81,22 +82,22 @@ const maxLinked = 4 * weburl.MaxLength
 
 // URL returns a URL, shortened, as a link to the page that explains it.
 func (v *view) URL(raw string) template.HTML {
-	return v.linked(raw, "/url", url.Values{"url": {raw}})
+	return v.linked("url", raw, "/url", url.Values{"url": {raw}})
 }
 
 // Host returns a host as a link to its page.
 func (v *view) Host(origin string) template.HTML {
-	return v.linked(origin, "/hosts/"+url.PathEscape(origin), nil)
+	return v.linked("url host", origin, "/hosts/"+url.PathEscape(origin), nil)
 }
 
 // linked returns external text as a link to a page of the console, or as text if it is too long for one.
-func (v *view) linked(text, path string, query url.Values) template.HTML {
+func (v *view) linked(class, text, path string, query url.Values) template.HTML {
 	words := shown(text, maxShown)
 	if len(text) > maxLinked {
 		return words
 	}
 	to := template.HTMLEscapeString(v.visit.link(path, query))
-	return template.HTML(`<a class="url" href="` + to + `">` + string(words) + `</a>`) //nolint:gosec // both parts are escaped
+	return template.HTML(`<a class="` + class + `" href="` + to + `">` + string(words) + `</a>`) //nolint:gosec // both parts are escaped
 }
 
 // Place returns a position in a file; one in the configuration is a link to the editor, for visitors with the right.

@@ -120,19 +120,20 @@ func (v *visit) text(path string, query url.Values) (http.Header, []byte, error)
 
 // paged reads a page of a list of the API, at the visitor's cursor. next is the address of the page after it, at the
 // console's path at with the kept part of its query; empty at the end.
-func paged[T any](v *visit, list string, ask url.Values, at string, kept url.Values) (items []T, next string, err error) {
+func paged[T any](v *visit, list string, ask url.Values, at string, kept url.Values) (items []T, total int, next string, err error) {
 	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
 		ask.Set("cursor", cursor)
 	}
 	var page struct {
 		Items []T    `json:"items"`
 		Next  string `json:"next"`
+		Total int    `json:"total"`
 	}
 	if err := v.get(list, ask, &page); err != nil || page.Next == "" {
-		return page.Items, "", err
+		return page.Items, page.Total, "", err
 	}
 	kept.Set("cursor", page.Next)
-	return page.Items, v.link(at, kept), nil
+	return page.Items, page.Total, v.link(at, kept), nil
 }
 
 // form returns the submitted form.

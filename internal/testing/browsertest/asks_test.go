@@ -12,6 +12,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // ran gives what tells that something of a crawled page became part of a page of the
@@ -178,27 +180,34 @@ func TestKeyboard(t *testing.T) {
 	if eval[bool](tab, `document.getElementById("editor").sextant.text() !== document.getElementById("text").defaultValue`) {
 		t.Error("going through the editor has changed its text")
 	}
+	// Typing what the editor has closed moves over it.
+	const typed = `<Rule><Path val="/x/"/><Not></Not> </Rule>`
+	tab.do(chromedp.Evaluate[chromedp.Void](`document.getElementById("editor").sextant.replace("")`),
+		chromedp.Evaluate[chromedp.Void](`document.getElementById("editor").sextant.focus()`), chromedp.KeyEvent(typed))
+	if text := eval[string](tab, `document.getElementById("editor").sextant.text()`); text != typed {
+		t.Errorf("typed %s, the editor has %s", typed, text)
+	}
 }
 
 // TestChecksFindFaults: each check finds what it is for.
 func TestChecksFindFaults(t *testing.T) {
 	needsBrowser(t)
+	if axe == "" {
+		testneed.Missing(t, "SEXTANT_AXE does not name axe.min.js: npm install axe-core")
+	}
 	faults := []struct{ body, want string }{
-		{`<h1>x</h1><main><input></main>`, "no label"},
-		{`<h1>x</h1><main><button></button></main>`, "no name"},
-		{`<h1>x</h1><main><h3>y</h3></main>`, "h3 follows h1"},
-		{`<h1>x</h1><h1>y</h1><main></main>`, "2 h1"},
-		{`<h1>x</h1><main><table aria-label="t"><tr><td>1</td></tr></table></main>`, "without headers"},
-		{`<h1>x</h1><main><table aria-label="t"><tr><th>1</th></tr></table></main>`, "without scope"},
-		{`<h1>x</h1><main><p class="pale">pale</p></main>`, "contrast 4.4"},
-		{`<h1>x</h1><main><div class="box"><p>` + strings.Repeat("long ", 99) + `</p></div></main>`, "no keyboard"},
-		{`<h1>x</h1><main><p id="a">1</p><p id="a">2</p></main>`, "there twice"},
-		{`<h1>x</h1><main><label>y <input class="box" placeholder="z"></label></main>`, "contrast of the placeholder"},
-		{`<h1>x</h1>`, "not one main"},
+		{`<main><h1>x</h1><input></main>`, "label: "},
+		{`<main><h1>x</h1><h3>y</h3></main>`, "heading-order: "},
+		{`<main><h1>x</h1><table><tr><th scope="col">1</th></tr></table></main>`, "a table without a name"},
+		{`<main><h1>x</h1><table aria-label="t"><tr><th>1</th></tr></table></main>`, "without scope"},
+		{`<main><h1>x</h1><p class="pale">pale</p></main>`, "contrast 4.4"},
+		{`<main><h1>x</h1><div class="box"><p>` + strings.Repeat("long ", 99) + `</p></div></main>`, "scrollable-region-focusable: "},
+		{`<main><h1>x</h1><p id="a">1</p><p id="a">2</p></main>`, "there twice"},
+		{`<main><h1>x</h1><label>y <input class="box" placeholder="z"></label></main>`, "contrast of the placeholder"},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		body := `<h1>x</h1><main><label>y <input></label><p class="dark">dark</p></main>`
+		body := `<main><h1>x</h1><label>y <input></label><p class="dark">dark</p></main>`
 		if i, err := strconv.Atoi(r.URL.Query().Get("n")); err == nil {
 			body = faults[i].body
 		}
@@ -207,12 +216,12 @@ func TestChecksFindFaults(t *testing.T) {
 	defer server.Close()
 	tab := newTab(t, server.URL)
 	tab.open("/")
-	if found := eval[[]string](tab, checks); len(found) > 0 {
+	if found := append(tab.axe(true), eval[[]string](tab, checks)...); len(found) > 0 {
 		t.Errorf("a page without faults has %q", found)
 	}
 	for i, f := range faults {
 		tab.open("/?n=" + strconv.Itoa(i))
-		if found := strings.Join(eval[[]string](tab, checks), "\n"); !strings.Contains(found, f.want) {
+		if found := strings.Join(append(tab.axe(true), eval[[]string](tab, checks)...), "\n"); !strings.Contains(found, f.want) {
 			t.Errorf("%s: found %q, want %q", html.EscapeString(f.body), found, f.want)
 		}
 	}

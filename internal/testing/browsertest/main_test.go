@@ -20,6 +20,7 @@ import (
 var (
 	program     string          // the built program
 	chromium    string          // empty: there is none
+	axe         string          // the source of axe-core; empty without it
 	browserCtx  context.Context // of the one browser
 	outside     *gate           // between the browser and the network
 	everything  = sync.OnceValues(openWorld)
@@ -36,6 +37,8 @@ func testMain(m *testing.M) (code int) {
 	if chromium == "" {
 		return m.Run() // needsBrowser ends them
 	}
+	source, _ := os.ReadFile(os.Getenv("SEXTANT_AXE")) // TestChecksFindFaults needs it
+	axe = string(source)
 	dir, err := os.MkdirTemp("", "sextant-browser-")
 	if err != nil {
 		return failed(err)
@@ -86,7 +89,7 @@ func startBrowser(profile string) (context.Context, func()) {
 		chromedp.ProxyServer(outside.url()), chromedp.Flag("proxy-bypass-list", "<-loopback>"),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true),
-		chromedp.Flag("disable-features", "Translate,OptimizationHints,MediaRouter,AutofillServerCommunication,CertificateTransparencyComponentUpdater,NetworkTimeServiceQuerying"),
+		chromedp.Flag("disable-features", "Translate,OptimizationHints,MediaRouter,AutofillServerCommunication,CertificateTransparencyComponentUpdater,NetworkTimeServiceQuerying,WebUIOmniboxPopup,WebUIOmniboxAimPopup,SpareRendererForSitePerProcess"),
 		chromedp.Flag("lang", "en-US"), chromedp.Env("TZ=Europe/Berlin"),
 	)
 	allocated, cancel := chromedp.NewExecAllocator(context.Background(), options...)

@@ -32,8 +32,8 @@ func allPages(w *world) []shownPage {
 	of := func(path string) string { return url.Values{"url": {w.siteURL + path}}.Encode() }
 	return []shownPage{
 		{name: "overview", path: "/", ready: "The field nowhere was found in no page"},
-		{name: "urls", path: "/urls", ready: "In the order of the store"},
-		{name: "urls-filtered", path: "/urls?status=404&sort=-fetched_at&reason=not_found", ready: "Sorted over all"},
+		{name: "urls", path: "/urls", ready: "CSV of what is shown"},
+		{name: "urls-filtered", path: "/urls?status=404&sort=-fetched_at&reason=not_found", ready: "that the filter finds"},
 		{name: "rules", path: "/rules", operator: true, ready: "Test cases"},
 		{name: "manual", path: "/docs/"},
 		{name: "manual-page", path: "/docs/first-crawl"},
@@ -124,6 +124,11 @@ func (tb *tab) look(pictures, name string) {
 			theme := map[bool]string{false: "light", true: "dark"}[dark]
 			label := fmt.Sprintf("%s-%s-%d", name, theme, width)
 			tb.accessible(label)
+			if !dark { // a theme changes only the contrast, which accessible checks
+				for _, fault := range tb.axe(width > 1000) {
+					tb.t.Errorf("%s: axe: %s", label, fault)
+				}
+			}
 			tb.fits(label)
 			tb.picture(pictures, label)
 		}
@@ -152,6 +157,18 @@ func (tb *tab) fits(label string) {
 // widest names elements that reach out of the window, and do not scroll on their own.
 const widest = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.parentElement.closest("nav, .table-wrap, pre, .diff, .cm-scroller")).slice(0, 4).map((e) => "<" + e.localName + " id=" + e.id + " class=" + e.className + "> " + e.textContent.slice(0, 40))`
 
+// axe returns the violations of axe-core's rules in the page as it is shown, nil without axe-core. The rule of contrast
+// takes most of the time.
+func (tb *tab) axe(contrast bool) []string {
+	tb.t.Helper()
+	if axe == "" {
+		return nil
+	}
+	eval[bool](tb, `typeof axe === "object" || ((0, eval)(`+quoted(axe)+`), true)`)
+	return eval[[]string](tb, fmt.Sprintf(`axe.run({preload: false, resultTypes: ["violations"], rules: {"color-contrast": {enabled: %t}}})
+		.then(({violations}) => violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 200))))`, contrast))
+}
+
 // accessible runs the checks over what is shown now.
 func (tb *tab) accessible(label string) {
 	tb.t.Helper()
@@ -160,14 +177,15 @@ func (tb *tab) accessible(label string) {
 	}
 }
 
-// looksForReader checks that a page has nothing that changes something.
+// looksForReader checks that the controls that change something are off on a page, with the reason beside them.
 func (tb *tab) looksForReader(pictures, name string) {
 	tb.t.Helper()
 	tb.accessible(name + " for a reader")
-	for _, form := range eval[[]string](tb, `[...document.querySelectorAll("form[method=post i], [formmethod=post i], [hx-post], [hx-put], [hx-delete], [hx-patch]")].map((f) => f.getAttribute("action") || f.outerHTML)`) {
-		if form != "/signout" {
-			tb.t.Errorf("%s: a reader is shown what changes something: %s", name, form)
-		}
+	for _, control := range eval[[]string](tb, `[...document.querySelectorAll("main form[method=post i] :is(button:not([type=button]), textarea, input:not([type=hidden])), [formmethod=post i], [hx-post], [hx-put], [hx-delete], [hx-patch]")].filter((e) => !e.matches(":disabled")).map((e) => e.outerHTML)`) {
+		tb.t.Errorf("%s: a reader is shown what changes something: %s", name, control)
+	}
+	if !eval[bool](tb, `[...document.querySelectorAll("main fieldset:disabled")].every((f) => f.innerText.includes("operator's token"))`) {
+		tb.t.Errorf("%s: a reader is not told why buttons are off", name)
 	}
 	tb.picture(pictures, name+"-reader")
 }
@@ -205,13 +223,37 @@ func pictureDir(t *testing.T) string {
 	return dir
 }
 
+// TestLists: every table can be sorted and saved as it is shown, shows its total and, on a phone, that it goes on;
+// counts are links to their URLs.
+func TestLists(t *testing.T) {
+	w := shared(t)
+	tab := newTab(t, w.origin)
+	tab.signIn(w.reader)
+	tab.open("/hosts/" + url.PathEscape(w.siteURL))
+	tab.press("main th", "Fifo")
+	if !eval[bool](tab, `document.querySelector("th[aria-sort=ascending]") && [...document.querySelectorAll("tbody th")].every((e, i, all) => !i || all[i - 1].textContent <= e.textContent)`) {
+		t.Error("the fifos are not sorted by their names")
+	}
+	saved := eval[string](tab, `(() => { let made; URL.createObjectURL = (b) => { made = b; return "#"; }; HTMLAnchorElement.prototype.click = () => {};
+		document.querySelector(".table-foot button").click(); return made.text(); })()`)
+	if lines := strings.Split(saved, "\r\n"); lines[0] != `"Fifo","URLs"` || lines[1] != `"follow","0"` {
+		t.Errorf("saved are %q", lines)
+	}
+	tab.open("/reports/errors")
+	count := eval[string](tab, `document.querySelector("td.num a").textContent`)
+	tab.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("td.num a").click()`))
+	tab.wait("the total is the count", `location.pathname === "/urls" && document.querySelector("caption")?.textContent.startsWith(`+quoted(count+" URL")+`)`)
+	tab.size(390, 844)
+	tab.wait("it says that it goes on", `document.querySelector(".goes-on").checkVisibility()`)
+}
+
 // TestNavigation: it leads to every page that the tests know, and to no other.
 func TestNavigation(t *testing.T) {
 	w := shared(t)
 	for role, token := range map[string]string{"operator": w.operator, "reader": w.reader} {
 		tab := newTab(t, w.origin)
 		tab.signIn(token)
-		entries := eval[[]string](tab, `[...document.querySelectorAll("header nav a")].map((a) => a.pathname)`)
+		entries := eval[[]string](tab, `[...document.querySelectorAll("header nav a[href]")].map((a) => a.pathname)`)
 		for _, p := range entries {
 			i := slices.IndexFunc(allPages(w), func(known shownPage) bool { return strings.Split(known.path, "?")[0] == p })
 			if i < 0 {
@@ -250,4 +292,8 @@ func TestReaderIsRefused(t *testing.T) {
 			t.Errorf("%s by a reader is answered with %d", ask, status)
 		}
 	}
+	tab.expect("/nosuch", 404)
+	tab.open("/nosuch")
+	tab.see("Not Found")
+	tab.accessible("an unknown path")
 }

@@ -42,9 +42,8 @@ func quoted(s string) string {
 // press presses the button with these words, within what the selector names.
 func (tb *tab) press(within, words string) {
 	tb.t.Helper()
-	find := `[...document.querySelectorAll(` + quoted(within+" button, "+within+" a") + `)].find((b) => b.checkVisibility() && b.textContent.trim().startsWith(` + quoted(words) + `))`
-	tb.wait("the button "+words, find)
-	tb.do(chromedp.Evaluate[chromedp.Void](find + `.click()`))
+	find := `[...document.querySelectorAll(` + quoted(within+" button, "+within+" a") + `)].find((b) => b.checkVisibility() && !b.disabled && b.textContent.trim().startsWith(` + quoted(words) + `))`
+	tb.wait("the button "+words, `((b) => b && (b.click(), true))(`+find+`)`)
 }
 
 // TestWay is a session of an operator in the browser: crawl, break the XML in the editor, find the error's line, fix
@@ -90,11 +89,7 @@ func (tb *tab) breakAndMend(w *world) {
 	}
 	tb.press("#found-list", "Line "+strconv.Itoa(line))
 	tb.wait("the error is marked in the text", `document.getElementById("editor").shadowRoot.querySelector(".cm-lintRange-error")`)
-	tb.press("#rules", "Save and reload")
-	tb.wait("it is not saved", `document.getElementById("said").textContent + document.getElementById("state").textContent`)
-	if now, err := os.ReadFile(w.config); err != nil || string(now) != string(text) {
-		tb.t.Errorf("a text with errors was saved: %v", err)
-	}
+	tb.wait("it cannot be saved", `document.querySelector("#rules [value=save]").disabled && document.getElementById("state").textContent.includes("cannot be saved")`)
 
 	tb.put(broken, before)
 	tb.put("      <!-- Profiles are found", "      <Rule>"+mended[len(before):]+"<Ignore/></Rule>\n      <!-- Profiles are found")

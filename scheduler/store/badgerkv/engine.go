@@ -87,11 +87,12 @@ func (e *Engine) Commit(changes iter.Seq2[[]byte, []byte]) error {
 	txn := e.db.NewTransaction(true)
 	defer txn.Discard()
 	var err error
+	long := e.o.longValue()
 	for key, value := range changes {
 		if err = e.change(txn, key, value); err != nil {
 			break
 		}
-		if n := int64(len(value)); n >= e.o.longValue() {
+		if n := int64(len(value)); n >= long {
 			e.logged += n
 		}
 	}

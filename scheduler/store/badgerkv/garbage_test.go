@@ -176,16 +176,23 @@ func TestCollectGarbage(t *testing.T) {
 	}
 }
 
-// TestCollectDamaged: a file that cannot be read to its end may hold values.
-func TestCollectDamaged(t *testing.T) {
-	dir := longValues(t, 4)
-	first := filepath.Join(dir, "000001.vlog")
-	whole := testdir.Read(t, first)
+// unused returns a closed database none of whose values in the first value log file is stored any more, and that file.
+func unused(t *testing.T) (dir, first string, whole []byte) {
+	t.Helper()
+	dir = longValues(t, 4)
+	first = filepath.Join(dir, "000001.vlog")
+	whole = testdir.Read(t, first)
 	e := open(t, dir, quick)
 	remove(t, e, 2, 4)
 	closeEngine(t, e)
 	merge(t, dir)
-	e = open(t, dir, quick)
+	return dir, first, whole
+}
+
+// TestCollectDamaged: a file that cannot be read to its end may hold values.
+func TestCollectDamaged(t *testing.T) {
+	dir, first, whole := unused(t)
+	e := open(t, dir, quick)
 	if collect(e); there(t, first) {
 		t.Fatal("the test is of no use: nothing is stored, and the file is still there")
 	}
@@ -239,14 +246,8 @@ func TestShortCountOfGarbage(t *testing.T) {
 // TestCommitCollects: the first commit of a process removes value log files that are garbage, and so does one after
 // which collectAfter bytes have entered the value log.
 func TestCommitCollects(t *testing.T) {
-	dir := longValues(t, 4)
-	first := filepath.Join(dir, "000001.vlog")
-	whole := testdir.Read(t, first)
+	dir, first, whole := unused(t)
 	e := open(t, dir, quick)
-	remove(t, e, 2, 4)
-	closeEngine(t, e)
-	merge(t, dir)
-	e = open(t, dir, quick)
 	set := func(value []byte) { commit(t, e, map[string][]byte{"v": value}) }
 	if set([]byte("short")); there(t, first) {
 		t.Fatal("the first commit left a file whose values are all gone")

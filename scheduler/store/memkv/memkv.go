@@ -185,6 +185,8 @@ func (e *Engine) Save(write func(io.Writer) error) (publish func() error, err er
 
 // Load implements kv.Engine.
 func (e *Engine) Load() (io.ReadCloser, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.saved == nil {
 		return nil, fs.ErrNotExist
 	}

@@ -2,13 +2,13 @@
 // it. It stands in a shadow root, because there CodeMirror's styles are constructed
 // style sheets, which the content security policy allows; its colours are the page's
 // variables, which reach into it.
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, pickedCompletion } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { xml } from "@codemirror/lang-xml";
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, openSearchPanel, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorSelection, EditorState, Text } from "@codemirror/state";
+import { Compartment, EditorSelection, EditorState, Prec, StateField, Text } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers, rectangularSelection } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
@@ -61,6 +61,31 @@ const highlight = HighlightStyle.define([
   { tag: tags.invalid, color: "var(--bad)" },
 ]);
 
+// closed are the ranges of the text that the editor has closed tags with.
+const closed = StateField.define({
+  create: () => [],
+  update: (ranges, tr) => {
+    if (!tr.docChanged) return ranges;
+    const kept = ranges.map((r) => ({ from: tr.changes.mapPos(r.from, 1), to: tr.changes.mapPos(r.to, -1) })).filter((r) => r.from < r.to);
+    if (tr.isUserEvent("input.complete") && !tr.annotation(pickedCompletion)) tr.changes.iterChanges((fromA, toA, from, to) => kept.push({ from, to }));
+    return kept;
+  },
+});
+
+// overtype moves over a closing tag of the editor's as the same is typed. A "<" alone may begin an element, so it is
+// typed, and taken back when "/" follows.
+const overtype = Prec.highest(EditorView.inputHandler.of((view, at, to, text) => {
+  if (view.composing || at !== to) return false;
+  const doc = view.state.doc, ranges = view.state.field(closed);
+  const moveTo = (anchor, changes) => {
+    view.dispatch({ changes, selection: { anchor }, scrollIntoView: true, userEvent: "input.type" });
+    return true;
+  };
+  if (ranges.some((r) => r.from < at && at < r.to) && doc.sliceString(at, at + 1) === text) return moveTo(at + 1);
+  const next = text === "/" && doc.sliceString(at - 1, at) === "<" && ranges.find((r) => r.from >= at && !doc.sliceString(at, r.from).trim() && doc.sliceString(r.from, r.from + 2) === "</");
+  return next ? moveTo(at + 1, { from: at - 1, to: next.from }) : false;
+}));
+
 // create puts an editor for text into host and gives what the page does with it.
 //
 // changed is called after each change of the text, save when Ctrl-S is pressed. Words
@@ -74,14 +99,14 @@ export const create = ({ host, text, label, describedBy, changed, save }) => {
       // A carriage return that stands alone stays what it is.
       EditorState.lineSeparator.of("\n"),
       lineNumbers(), foldGutter(), lintGutter(), history(), drawSelection(), rectangularSelection(), highlightSpecialChars(),
-      indentOnInput(), bracketMatching(), closeBrackets(), autocompletion(), highlightActiveLine(), highlightActiveLineGutter(),
+      indentOnInput(), bracketMatching(), closeBrackets(), autocompletion(), highlightActiveLine(), highlightActiveLineGutter(), closed, overtype,
       highlightSelectionMatches(), indentUnit.of("  "), EditorView.lineWrapping, language.of(xml()),
       syntaxHighlighting(highlight), theme,
       keymap.of([
         { key: "Mod-s", preventDefault: true, run: () => { save(); return true; } },
         ...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap, indentWithTab,
       ]),
-      EditorView.contentAttributes.of({ "aria-label": label, ...(describedBy ? { "aria-description": describedBy } : {}), spellcheck: "false", autocapitalize: "off" }),
+      EditorView.contentAttributes.of({ tabindex: "0", "aria-label": label, ...(describedBy ? { "aria-description": describedBy } : {}), spellcheck: "false", autocapitalize: "off" }),
       EditorView.updateListener.of((u) => { if (u.docChanged) changed(); }),
     ],
   });

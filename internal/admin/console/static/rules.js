@@ -36,8 +36,11 @@
   const sent = () => windows ? editor.text().replaceAll("\n", "\r\n") : editor.text();
   const unsaved = () => forced || editor.text() !== saved;
 
-  const state = byId("state");
-  const showState = () => { state.textContent = unsaved() ? "Changes that are not saved" : "Saved"; state.className = unsaved() ? "warn-text" : "muted"; };
+  const state = byId("state"), saveButton = form.querySelector("[value=save]");
+  const showState = () => {
+    state.textContent = saveButton.disabled ? "The text has errors: it cannot be saved" : unsaved() ? "Changes that are not saved" : "Saved";
+    state.className = saveButton.disabled ? "bad-text" : unsaved() ? "warn-text" : "muted";
+  };
   // tell says how saving went at the top of the page, which is read out, and beside the
   // button, which is in sight.
   let told = false;
@@ -80,6 +83,7 @@
       found(data.findings, data);
     } catch (problem) {
       if (mine !== asking || problem.name === "AbortError") return;
+      saveButton.disabled = false;
       announce("Not checked: " + wrong(problem), "bad-text");
       if ([undefined, 429, 503].includes(problem.status)) later(3000);
     }
@@ -95,6 +99,8 @@
     editor.mark(findings.filter((f) => ours(f.file) && f.line > 0));
     const of = (severity) => findings.filter((f) => f.severity === severity).length;
     errors = of("error");
+    saveButton.disabled = errors > 0;
+    if (!told) showState();
     const warnings = of("warning"), notes = of("note");
     const said = [plural(errors, "error"), plural(warnings, "warning"), ...(notes ? [plural(notes, "note")] : [])].join(", ");
     if (errors) announce(`${said}. It cannot be saved.`, "bad-text");

@@ -120,7 +120,7 @@
       ["excluded", "URL newly excluded", "URLs newly excluded"],
       ["elsewhere", "URL newly outside of the crawl space", "URLs newly outside of the crawl space"],
       ["excluded_when_taken", "URL excluded when it is next taken", "URLs excluded when they are next taken"],
-      ["readmitted", "URL readmitted", "URLs readmitted"],
+      ["readmitted", "URL crawled again", "URLs crawled again"],
       ["moved", "URL moved to another fifo", "URLs moved to another fifo"],
       ["reread", "page read again for links that were outside", "pages read again for links that were outside"],
       ["renewed", "document gets other metas or another source", "documents get other metas or another source"],
@@ -149,6 +149,7 @@
         const samples = g.by.length && g.samples.length ? [el("details", {}, el("summary", {}, "Samples"), list)] : [list];
         parts.push(el("div", { class: "answer" }, el("h3", {}, plural(g.count, singular, many)), ...(g.by.length ? [causes(g.by, "URL", "URLs")] : []), ...samples));
       }
+      if (p.cancelled) parts.push(el("p", {}, `${plural(p.cancelled, "pending deletion")} of earlier edits would be cancelled: these documents stay.`));
       return { ...deletes(p), parts };
     };
     return { explained, tested, previewed, causes };
