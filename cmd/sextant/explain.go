@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -54,7 +53,7 @@ func explain(c *cli.Context) error {
 // else the files. If the store cannot be read and --data is not set, it logs that and calls fn without.
 func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin.Knowledge) error) error {
 	if !c.IsSet("data") {
-		if _, err := os.Stat(h.Store()); err != nil {
+		if !h.Exists() {
 			return fn(admin.Knowledge{})
 		}
 	}

@@ -38,9 +38,13 @@ func explainers(c *cli.Context) ([]*explainedCrawler, error) {
 	if err != nil {
 		return nil, err
 	}
+	database, err := databaseOf(c)
+	if err != nil {
+		return nil, err
+	}
 	var all []*explainedCrawler
 	for _, crawler := range crawlers {
-		x := &explainedCrawler{name: crawler.Name, home: service.HomeOf(parsed, crawler, c.String("data")), settings: crawlSettings(crawler)}
+		x := &explainedCrawler{name: crawler.Name, home: service.HomeOf(parsed, crawler, c.String("data"), database), settings: crawlSettings(crawler)}
 		if err := x.know(c, admin.Knowledge{}); err != nil {
 			if _, _, full := loadConfig(c); full != nil {
 				return nil, full

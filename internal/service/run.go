@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 )
 
 // Start holds the arguments of a run besides its Options.
@@ -26,10 +27,31 @@ type Start struct {
 // did. Systemd is told how the service stands if the environment names its socket.
 func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 	o.notify, o.hangups = newNotifier(os.Getenv, o.Log), start.Hangups
+	o.life, o.once = ctx, start.Once.Drain || start.Once.MaxPages > 0
 	o.notify.starting()
+	for again := false; ; again = true {
+		summary, opened, err := run(ctx, o, start)
+		lost := errors.Is(err, pgkv.ErrFenced) || errors.Is(err, pgkv.ErrSetBack)
+		if err == nil || o.once || start.Stop.Err() != nil || !lost && (opened || !again) {
+			return summary, err
+		}
+		o.Log.Error("this node begins again", "error", err)
+		start.Yes, start.Once.RenewNow = false, false // they were for the first start
+		select {
+		case <-start.Stop.Done():
+		case <-time.After(againPause):
+		}
+	}
+}
+
+// againPause is the time before a node that has lost its place begins again, and between two attempts.
+const againPause = time.Second
+
+// run opens a service, runs it until it ends, and closes it. It reports whether it was opened.
+func run(ctx context.Context, o Options, start Start) (summary Summary, opened bool, err error) {
 	s, err := openInTime(start.Stop, o)
 	if s == nil || err != nil {
-		return Summary{}, err
+		return summary, false, err
 	}
 	s.log.Info("the service runs", "version", o.Version, "configuration", o.Path, "data", o.Data, "listen", s.Address(), "crawlers", len(s.crawls))
 	if start.Yes {
@@ -44,14 +66,14 @@ func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 	ended()
 	defer o.notify.end()() // it may take long to close a store
 	// The summary is read before the stores are closed.
-	summary := s.summary(context.WithoutCancel(ctx), start.Once, began)
+	summary = s.summary(context.WithoutCancel(ctx), start.Once, began)
 	if closeErr := s.Close(); err == nil {
 		err = closeErr
 	}
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	return summary, err
+	return summary, true, err
 }
 
 // openInTime opens the service, and asks systemd for patience meanwhile. The service is nil

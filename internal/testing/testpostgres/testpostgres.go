@@ -33,12 +33,19 @@ var NoSync = []string{"fsync=off", "synchronous_commit=off", "full_page_writes=o
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	Need(t)
-	s, err := New(t.TempDir(), settings...)
+	dir, err := os.MkdirTemp("", "postgres-")
+	if err == nil {
+		err = os.Chmod(dir, 0o755) //nolint:gosec // the server's user must reach it
+	}
+	var s *Server
+	if err == nil {
+		s, err = New(dir, settings...)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
+		if err := errors.Join(s.Close(), os.RemoveAll(dir)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -161,6 +168,9 @@ func (s *Server) Run(program string, args ...string) error {
 
 // DSN returns the connection string.
 func (s *Server) DSN() string { return s.dsn("postgres", "") }
+
+// URL returns the address in the form that operators write.
+func (s *Server) URL() string { return "postgres://sextant@" + s.Address + "/postgres?sslmode=disable" }
 
 func (s *Server) dsn(database, application string) string {
 	host, port, _ := net.SplitHostPort(s.Address)

@@ -50,7 +50,7 @@ const (
 
 // Commit stores all changes and bodies or none, and returns when they are durable. Keys are distinct; changes is
 // sorted. It repeats the commit until the database responds or the context of Join ends. Errors wrap
-// ErrFenced or ErrSetBack where one fits; after any error the node must not be used again.
+// ErrFenced or ErrSetBack where one fits; after any error the node has lost its right, and must not be used again.
 func (n *Node) Commit(changes []Change, bodies []Body) error {
 	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(a.Part, b.Part), bytes.Compare(a.Key, b.Key))
@@ -72,7 +72,9 @@ func (n *Node) Commit(changes []Change, bodies []Body) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("commit %d of node %s: %w", n.commits.Load()+1, n.o.Node, err)
+		err = fmt.Errorf("commit %d of node %s: %w", n.commits.Load()+1, n.o.Node, err)
+		n.right.Lose(err)
+		return err
 	}
 	n.commits.Add(1)
 	return n.mark.write(n.incarnation, n.commits.Load())

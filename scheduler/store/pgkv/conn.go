@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +41,7 @@ func (o Options) settings(incarnation int64) (*pgxpool.Config, error) {
 		c.ConnConfig.RuntimeParams[name] = value
 	}
 	c.ConnConfig.ConnectTimeout = 5 * time.Second
+	c.ConnConfig.DialFunc = dialer().DialContext
 	c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	c.ConnConfig.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
 		if n.Severity == "WARNING" {
@@ -45,6 +49,21 @@ func (o Options) settings(incarnation int64) (*pgxpool.Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// deadAfter is how long a connection may be without a response from the server's machine.
+const deadAfter = 20 * time.Second
+
+// dialer returns the dialer of connections, which notice that the server's machine is gone.
+func dialer() *net.Dialer {
+	d := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: deadAfter / 2, Interval: deadAfter / 4, Count: 2}}
+	d.Control = func(network, _ string, c syscall.RawConn) error {
+		if !strings.HasPrefix(network, "tcp") {
+			return nil
+		}
+		return lost(c)
+	}
+	return d
 }
 
 // warned is the key of a connection's last warning in its CustomData.
@@ -64,7 +83,7 @@ func warning(c *pgx.Conn) error {
 }
 
 // passing reports whether an operation may succeed when it is repeated: the connection was lost, the server is being
-// started, stopped or replaced, or a lock was not free.
+// started, stopped or replaced, its disk is full, or a lock was not free.
 func passing(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, new(refusal)) || errors.Is(err, pgx.ErrNoRows) {
@@ -74,7 +93,7 @@ func passing(err error) bool {
 		return true
 	}
 	return pg.Code[:2] == "08" || pg.Code[:3] == "57P" ||
-		slices.Contains([]string{"25006", "40001", "40P01", "53300", "55P03"}, pg.Code)
+		slices.Contains([]string{"25006", "40001", "40P01", "53100", "53300", "55P03"}, pg.Code)
 }
 
 // refusal is an error that no repetition changes.

@@ -15,7 +15,12 @@ import (
 // Engine implements kv.Engine on one part of a Node, which no other Engine may have.
 type Engine struct {
 	*Node
-	Part   int16
+	Part int16
+	// Expires returns when a key may be dropped, in seconds since 1970; 0: never. Only keys that begin with the byte
+	// Expiring expire. Sweep drops them.
+	Expires  func(key, value []byte) uint64
+	Expiring byte
+
 	bodies []Body // of the next commit
 }
 
@@ -150,7 +155,7 @@ func (*Engine) Limits() kv.Limits {
 }
 
 // Version implements kv.Engine.
-func (e *Engine) Version() uint64 { return uint64(e.commits.Load()) } //nolint:gosec // a count
+func (e *Engine) Version() uint64 { return uint64(e.before.Load() + e.commits.Load()) } //nolint:gosec // a count
 
 // Check implements kv.Engine. PostgreSQL verifies checksums, if it has them, as it reads.
 func (e *Engine) Check() error {

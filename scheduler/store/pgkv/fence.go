@@ -19,6 +19,7 @@ type Options struct {
 	DSN          string // a connection string of PostgreSQL
 	Schema, Node string // of the form Name
 	// File holds the node's last commit on the node's machine; "" only in tests.
+	// Without a Node the file also holds the node's name, which is made of the machine's.
 	File  string
 	Clock permit.Clock // nil: the machine's
 }
@@ -29,11 +30,13 @@ type Node struct {
 	ctx         context.Context // of Join
 	incarnation int64
 	commits     atomic.Int64
+	before      atomic.Int64 // commits of other nodes when parts were claimed
 	pool        *pgxpool.Pool
 	conn        *pgx.Conn // of commits; nil: lost
 	mark        *mark
 	right       *permit.Right
 	setBack     bool
+	replicated  bool
 }
 
 // beatEvery is the time between two beats of a node.
@@ -42,14 +45,16 @@ const beatEvery = time.Second
 // Join begins a new incarnation of a node, and waits until no earlier one can write or act. The end of ctx ends all
 // waits for the database. Call Run at once, and Leave in the end.
 func Join(ctx context.Context, o Options) (*Node, error) {
-	if !Name.MatchString(o.Schema) || !Name.MatchString(o.Node) {
-		return nil, fmt.Errorf("schema %q, node %q: write up to 18 lower-case letters, digits, _ or -", o.Schema, o.Node)
-	}
-	o.Clock = cmp.Or[permit.Clock](o.Clock, permit.SystemClock{})
 	n := &Node{o: o, ctx: ctx}
+	n.o.Clock = cmp.Or[permit.Clock](o.Clock, permit.SystemClock{})
 	var err error
 	if n.mark, err = openMark(o.File); err != nil {
 		return nil, err
+	}
+	n.o.Node = cmp.Or(o.Node, n.mark.node)
+	n.mark.node = n.o.Node
+	if !Name.MatchString(o.Schema) || !Name.MatchString(n.o.Node) {
+		return nil, fmt.Errorf("schema %q, node %q: write up to 18 lower-case letters, digits, _ or -", o.Schema, n.o.Node)
 	}
 	if err = n.endEarlier(); err == nil {
 		err = n.begin()
@@ -67,6 +72,9 @@ func (n *Node) endEarlier() error {
 		return err
 	}
 	defer before.pool.Close()
+	if err := initialised(n.ctx, before.pool, n.o.Schema); err != nil {
+		return err
+	}
 	w := before.Watch()
 	for {
 		silent, err := w.Look(n.ctx)
@@ -113,7 +121,8 @@ func (n *Node) begin() error {
 	}
 	sent := n.o.Clock.Now()
 	err = pgx.BeginFunc(n.ctx, c, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(n.ctx, `INSERT INTO node (id) VALUES ($1) ON CONFLICT DO NOTHING`, n.o.Node); err != nil {
+		added, err := tx.Exec(n.ctx, `INSERT INTO node (id) VALUES ($1) ON CONFLICT DO NOTHING`, n.o.Node)
+		if err != nil {
 			return err
 		}
 		var incarnation, commits int64
@@ -124,14 +133,19 @@ func (n *Node) begin() error {
 		if !fenced {
 			return refusal{fmt.Errorf("node %s: another process has just begun with this name", n.o.Node)}
 		}
-		n.setBack = incarnation < n.mark.incarnation || commits < n.mark.commits
-		n.incarnation = max(incarnation, n.mark.incarnation) + 1
-		n.commits.Store(max(commits, n.mark.commits))
-		if _, err := tx.Exec(n.ctx, `UPDATE node SET incarnation = $2, commits = $3, fenced = false WHERE id = $1`,
-			n.o.Node, n.incarnation, n.commits.Load()); err != nil {
+		other, err := n.identify(tx)
+		if err != nil {
 			return err
 		}
-		_, err := tx.Exec(n.ctx, `INSERT INTO beat VALUES ($1, $2, 0)
+		n.setBack = (incarnation < n.mark.incarnation || commits < n.mark.commits) && (!other || added.RowsAffected() == 0)
+		n.incarnation = max(incarnation, n.mark.incarnation) + 1
+		n.commits.Store(max(commits, n.mark.commits))
+		if _, err := tx.Exec(n.ctx, `UPDATE node SET incarnation = $2, commits = $3, fenced = false,
+			set_back = CASE WHEN $4 THEN now() ELSE set_back END WHERE id = $1`,
+			n.o.Node, n.incarnation, n.commits.Load(), n.setBack); err != nil {
+			return err
+		}
+		_, err = tx.Exec(n.ctx, `INSERT INTO beat VALUES ($1, $2, 0)
 			ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, n = 0`, n.o.Node, n.incarnation)
 		return err
 	})
@@ -140,6 +154,30 @@ func (n *Node) begin() error {
 	}
 	n.right = permit.NewRight(n.o.Clock, sent)
 	return errors.Join(n.open(), n.mark.write(n.incarnation, n.commits.Load()))
+}
+
+// identify reads which database this is into the node's file, and reports whether it was another one before. The system
+// identifier is that of initdb, and replicas share it.
+func (n *Node) identify(tx pgx.Tx) (other bool, err error) {
+	const identity = `SELECT system_identifier, ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint,
+		current_setting('synchronous_standby_names') <> '' FROM pg_control_system()`
+	var system, timeline int64
+	err = tx.QueryRow(n.ctx, identity).Scan(&system, &timeline, &n.replicated)
+	other = n.mark.system != system
+	n.mark.system, n.mark.timeline = system, timeline
+	return other, err
+}
+
+// Name returns the node's name.
+func (n *Node) Name() string { return n.o.Node }
+
+// Replicated reports whether a commit waits for a replica, so that a failover loses none.
+func (n *Node) Replicated() bool { return n.replicated }
+
+// SetBackAt returns when a node last noticed that the database was set back; zero: never.
+func (n *Node) SetBackAt(ctx context.Context) (at time.Time, err error) {
+	err = n.pool.QueryRow(ctx, "SELECT coalesce(max(set_back), '0001-01-01 00:00Z') FROM node").Scan(&at)
+	return at, err
 }
 
 // SetBack reports whether the database lacks commits that it had confirmed to an earlier incarnation.
@@ -160,7 +198,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// Beat stores one beat. It tries for permit.Lasts; after ErrFenced the node's right is lost.
+// Beat stores one beat. It retries for permit.Lasts; after ErrFenced the node's right is lost.
 func (n *Node) Beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, permit.Lasts)
 	defer cancel()

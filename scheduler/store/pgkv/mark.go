@@ -1,21 +1,25 @@
 package pgkv
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
-// mark is a file with the node's last commit. It is not synced: it serves to notice that the database was set back,
-// not to repair anything.
+// mark is a file with the node's name, its last commit, and the database that has it. It is not synced: it serves to
+// notice that the database was set back, not to repair anything.
 type mark struct {
 	file                 *os.File // nil: none
-	incarnation, commits int64    // as the file was opened
+	node                 string
+	incarnation, commits int64 // as the file was opened
+	system, timeline     int64 // of the database; 0: unknown
 }
 
 // markForm has a fixed length: each write replaces the last one.
-const markForm = "%020d %020d\n"
+const markForm = "%-18s %020d %020d %020d %010d\n"
 
 func openMark(path string) (*mark, error) {
 	if path == "" {
@@ -26,17 +30,37 @@ func openMark(path string) (*mark, error) {
 		return nil, err
 	}
 	m := &mark{file: f}
-	if _, err := fmt.Fscanf(f, markForm, &m.incarnation, &m.commits); err != nil && !errors.Is(err, io.EOF) {
+	_, err = fmt.Fscan(f, &m.node, &m.incarnation, &m.commits, &m.system, &m.timeline)
+	if errors.Is(err, io.EOF) {
+		m.node, err = newName()
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
 	return m, nil
+}
+
+// newName returns a name that tells which machine the node is on, and that no other node has.
+func newName() (string, error) {
+	host, err := os.Hostname()
+	host, _, _ = strings.Cut(host, ".")
+	plain := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(host))
+	if plain == "" || plain[0] < 'a' {
+		plain = "n" + plain
+	}
+	return fmt.Sprintf("%.13s-%s", plain, strings.ToLower(rand.Text()[:4])), err
 }
 
 func (m *mark) write(incarnation, commits int64) error {
 	if m.file == nil {
 		return nil
 	}
-	_, err := m.file.WriteAt(fmt.Appendf(nil, markForm, incarnation, commits), 0)
+	_, err := m.file.WriteAt(fmt.Appendf(nil, markForm, m.node, incarnation, commits, m.system, m.timeline), 0)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/internal/testing/testpostgres"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -40,6 +41,10 @@ func TestMain(m *testing.M) {
 		_ = server.Close()
 	}
 	_ = os.RemoveAll(dir)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	os.Exit(code)
 }
 

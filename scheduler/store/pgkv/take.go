@@ -20,9 +20,10 @@ type Sighting struct {
 
 // Watch watches the beats of all nodes, for one goroutine.
 type Watch struct {
-	n    *Node
-	seen map[string]Sighting
-	last time.Duration // the last successful look
+	n     *Node
+	seen  map[string]Sighting
+	last  time.Duration // the last successful look
+	again bool          // it was not the first one after a gap
 }
 
 // Watch returns a watch that has seen nothing.
@@ -42,7 +43,7 @@ func (w *Watch) Look(ctx context.Context) (silent []Sighting, err error) {
 	at := w.n.o.Clock.Now()
 	gap := at-w.last > 2*beatEvery
 	before := w.seen
-	w.seen, w.last = map[string]Sighting{}, at
+	w.seen, w.last, w.again = map[string]Sighting{}, at, !gap && len(before) > 0
 	for _, s := range now {
 		old, ok := before[s.Node]
 		s.since = at
@@ -55,6 +56,12 @@ func (w *Watch) Look(ctx context.Context) (silent []Sighting, err error) {
 		}
 	}
 	return silent, nil
+}
+
+// Beats reports whether a node sent a beat between the last two looks.
+func (w *Watch) Beats(node string) bool {
+	s, ok := w.seen[node]
+	return ok && s.since == w.last && w.again
 }
 
 // ErrBeats reports that a node has beaten since it was last seen.
@@ -100,6 +107,14 @@ const claim = `INSERT INTO part SELECT p, $2, $3 FROM unnest($1::smallint[]) AS 
 	WHERE NOT EXISTS (SELECT FROM node WHERE id = part.node AND incarnation = part.incarnation AND NOT fenced)
 	RETURNING part`
 
+// Holder returns the node that holds a part, "" if the part is free.
+func (n *Node) Holder(ctx context.Context, part int16) (node string, err error) {
+	const find = `SELECT coalesce((SELECT part.node FROM part JOIN node ON id = part.node
+		AND node.incarnation = part.incarnation AND NOT fenced WHERE part = $1), '')`
+	err = n.pool.QueryRow(ctx, find, part).Scan(&node)
+	return node, err
+}
+
 // Claim takes the free ones of some parts, and returns them.
 func (n *Node) Claim(ctx context.Context, parts []int16) (taken []int16, err error) {
 	const mine = `WITH n AS (SELECT 1 FROM node WHERE id = $2 AND incarnation = $3 AND NOT fenced FOR UPDATE) `
@@ -108,8 +123,21 @@ func (n *Node) Claim(ctx context.Context, parts []int16) (taken []int16, err err
 		taken, err = pgx.CollectRows(rows, pgx.RowTo[int16])
 		return err
 	})
+	if err == nil && len(taken) > 0 {
+		err = n.countBefore(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("claiming parts: %w", err)
 	}
 	return taken, nil
+}
+
+// countBefore adds the commits of the nodes that held parts before to Engine.Version.
+func (n *Node) countBefore(ctx context.Context) error {
+	return retry(ctx, func() error {
+		var all int64
+		err := n.pool.QueryRow(ctx, allCommits).Scan(&all)
+		n.before.Store(all - n.commits.Load())
+		return err
+	})
 }

@@ -15,22 +15,26 @@ type View struct {
 	n       *Node
 	part    int16
 	conn    *pgxpool.Conn
-	begun   bool
-	commits int64 // of the node, in the snapshot
+	given   bool  // something was read
+	commits int64 // of all nodes, in the snapshot
 }
 
-// errMoved reports a lost snapshot; the read may be repeated with a new View.
-var errMoved = errors.New("the connection of a snapshot was lost, and the database has changed since")
+// allCommits is the number of commits that are stored.
+const allCommits = "SELECT coalesce(sum(commits), 0)::bigint FROM node"
+
+// errMoved reports a lost snapshot of which something was read. The caller may repeat all of it with a new View.
+var errMoved = errors.New("the connection of a snapshot was lost, and the database has changed since: read again")
 
 // View returns a snapshot of a part.
 func (n *Node) View(part int16) *View {
 	v := &View{n: n, part: part}
 	_ = v.read(func(*pgx.Conn) error { return nil }) // the next read repeats it
+	v.given = false
 	return v
 }
 
-// read calls fn until it does not fail for a lost connection. If the node has committed nothing since, a new snapshot
-// has the same contents.
+// read calls fn until it does not fail for a lost connection. A new snapshot takes the place of a lost one if nothing
+// was read from that, or nothing was committed since.
 func (v *View) read(fn func(*pgx.Conn) error) error {
 	return retry(v.n.ctx, func() error {
 		if v.conn == nil {
@@ -43,6 +47,7 @@ func (v *View) read(fn func(*pgx.Conn) error) error {
 		if err != nil && passing(err) && v.conn.Conn().IsClosed() {
 			v.Close()
 		}
+		v.given = v.given || err == nil
 		return err
 	})
 }
@@ -56,15 +61,14 @@ func (v *View) begin() (err error) {
 	var b pgx.Batch
 	var commits int64
 	b.Queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-	q := b.Queue("SELECT commits FROM node WHERE id = $1", v.n.o.Node)
-	q.QueryRow(func(row pgx.Row) error { return row.Scan(&commits) })
+	b.Queue(allCommits).QueryRow(func(row pgx.Row) error { return row.Scan(&commits) })
 	if err := v.conn.SendBatch(v.n.ctx, &b).Close(); err != nil {
 		return err
 	}
-	if v.begun && commits != v.commits {
+	if v.given && commits != v.commits {
 		return refusal{errMoved}
 	}
-	v.begun, v.commits = true, commits
+	v.commits = commits
 	return nil
 }
 
