@@ -19,7 +19,7 @@ type mark struct {
 }
 
 // markForm has a fixed length: each write replaces the last one.
-const markForm = "%-18s %020d %020d %020d %010d\n"
+const markForm = "%s %020d %020d %020d %010d\n"
 
 func openMark(path string) (*mark, error) {
 	if path == "" {
@@ -30,7 +30,7 @@ func openMark(path string) (*mark, error) {
 		return nil, err
 	}
 	m := &mark{file: f}
-	_, err = fmt.Fscan(f, &m.node, &m.incarnation, &m.commits, &m.system, &m.timeline)
+	_, err = fmt.Fscanf(f, "%s %d %d %d %d\n", &m.node, &m.incarnation, &m.commits, &m.system, &m.timeline)
 	if errors.Is(err, io.EOF) {
 		m.node, err = newName()
 	}

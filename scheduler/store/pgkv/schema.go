@@ -53,7 +53,8 @@ func Schema(crawler string) string {
 		}
 		return '_'
 	}, strings.ToLower(crawler))
-	return fmt.Sprintf("c_%.7s_%.8x", plain, sha256.Sum256([]byte(crawler)))
+	sum := sha256.Sum256([]byte(crawler))
+	return fmt.Sprintf("c_%.7s_%x", plain, sum[:4])
 }
 
 // comment begins the comment of a schema, which the Crawler's name follows. Its number is the version of the tables.
