@@ -24,6 +24,7 @@ const (
 	nodes    = 3
 	parts    = 64
 	perPart  = 3000 // URLs
+	hosts    = 48   // of a part: at 3,000 pages a second each is asked once a second
 	perBatch = 100  // pages of a commit
 	kept     = 50   // commits after which bodies and orders are removed
 )
@@ -35,11 +36,12 @@ type worker struct {
 	rand    *rand.Rand
 	seq     uint64
 	commits int64
-	due     map[string][]byte   // the time key of a URL
-	later   [][]pgkv.Change     // removals, a commit each
-	queue   []pgkv.Change       // chunks of queues
-	stored  map[string]uint64   // a hash of each key's value
-	changes map[string]struct{} // keys of the batch
+	due     map[string][]byte // the time key of a URL
+	later   [][]pgkv.Change   // removals, a commit each
+	queue   []pgkv.Change     // chunks of queues
+	stored  map[name]uint64   // a hash of each key's value
+	changes map[name]struct{} // keys of the batch
+	pool    []byte            // values are cut from it
 	batch   []pgkv.Change
 	mu      sync.Mutex // guards what follows
 	took    []time.Duration
@@ -57,11 +59,18 @@ var words = strings.Fields(`https://www. example intranet .com/ documents produc
 	charset=utf-8 Last-Modified Mon Tue GMT 2026 title the of and archive download release notes depth source refresh`)
 
 func (w *worker) value(n int) []byte {
-	b := binary.BigEndian.AppendUint64(nil, w.rand.Uint64())
-	for len(b) < n {
-		b = append(append(b, words[w.rand.IntN(len(words))]...), ' ')
+	for len(w.pool) < 1<<20 {
+		w.pool = append(append(w.pool, words[w.rand.IntN(len(words))]...), ' ')
 	}
-	return b[:n]
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, n), w.rand.Uint64())
+	at := w.rand.IntN(len(w.pool) - n)
+	return append(b, w.pool[at:at+n-len(b)]...)
+}
+
+// name is a part's key.
+type name struct {
+	part int16
+	key  string
 }
 
 func urlKey(part int16, n uint64) []byte {
@@ -78,7 +87,7 @@ func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // set adds a change, once for each key.
 func (w *worker) set(c pgkv.Change) {
-	name := fmt.Sprint(c.Part, " ", string(c.Key))
+	name := name{c.Part, string(c.Key)}
 	if _, ok := w.changes[name]; !ok {
 		w.changes[name] = struct{}{}
 		w.batch = append(w.batch, c)
@@ -89,7 +98,7 @@ func (w *worker) set(c pgkv.Change) {
 func (w *worker) page(removed *[]pgkv.Change) {
 	p := w.own[w.rand.IntN(len(w.own))]
 	u := urlKey(p, w.rand.Uint64N(perPart))
-	host := urlKey(p, 1<<40+w.rand.Uint64N(8))
+	host := urlKey(p, 1<<40+w.rand.Uint64N(hosts))
 	w.seq++
 	w.set(pgkv.Change{Part: p, Key: key('u', u), Value: w.value(300)})
 	if old, ok := w.due[string(u)]; ok {
@@ -111,7 +120,7 @@ func (w *worker) page(removed *[]pgkv.Change) {
 
 // prepare makes the batch of one commit.
 func (w *worker) prepare() (bodies []pgkv.Body) {
-	w.batch, w.changes = nil, map[string]struct{}{}
+	w.batch, w.changes = nil, map[name]struct{}{}
 	var removed []pgkv.Change
 	for i := range perBatch {
 		w.page(&removed)
@@ -120,7 +129,7 @@ func (w *worker) prepare() (bodies []pgkv.Body) {
 	for range perBatch / 8 {
 		p := w.own[w.rand.IntN(len(w.own))]
 		w.seq++
-		c := pgkv.Change{Part: p, Key: key('q', urlKey(p, 1<<40+w.rand.Uint64N(8)), number(w.seq)), Value: w.value(256)}
+		c := pgkv.Change{Part: p, Key: key('q', urlKey(p, 1<<40+w.rand.Uint64N(hosts)), number(w.seq)), Value: w.value(256)}
 		w.set(c)
 		w.queue = append(w.queue, pgkv.Change{Part: p, Key: c.Key})
 	}
@@ -154,7 +163,7 @@ func (w *worker) read() error {
 		rows := 0
 		v := w.n.View(p)
 		stop := errors.New("enough")
-		err := v.Walk(key('q', urlKey(p, 1<<40+w.rand.Uint64N(8))), nil, true, func(_, _ []byte) error {
+		err := v.Walk(key('q', urlKey(p, 1<<40+w.rand.Uint64N(hosts))), nil, true, func(_, _ []byte) error {
 			if rows++; rows == 4 {
 				return stop
 			}
@@ -185,7 +194,7 @@ func (w *worker) run(end time.Time, every time.Duration) error {
 			return err
 		}
 		for _, c := range w.batch {
-			name := fmt.Sprint(c.Part, " ", string(c.Key))
+			name := name{c.Part, string(c.Key)}
 			if delete(w.stored, name); c.Value != nil {
 				w.stored[name] = hash(c.Value)
 			}
@@ -204,7 +213,7 @@ func (w *worker) verify() error {
 		v := w.n.View(p)
 		err := v.Walk(nil, nil, true, func(key, value []byte) error {
 			found++
-			if sum, ok := w.stored[fmt.Sprint(p, " ", string(key))]; !ok || sum != hash(value) {
+			if sum, ok := w.stored[name{p, string(key)}]; !ok || sum != hash(value) {
 				return fmt.Errorf("part %d, key %x: stored %t, or another value", p, key, ok)
 			}
 			return nil
@@ -233,7 +242,7 @@ func (g *gate) load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w := &worker{n: n, rand: rand.New(rand.NewPCG(1, uint64(i))), due: map[string][]byte{}, stored: map[string]uint64{}} //nolint:gosec // data
+		w := &worker{n: n, rand: rand.New(rand.NewPCG(1, uint64(i))), due: map[string][]byte{}, stored: map[name]uint64{}} //nolint:gosec // data
 		var mine []int16
 		for p := int16(i); p < parts; p += nodes { //nolint:gosec // below 64
 			mine = append(mine, p)
