@@ -176,7 +176,9 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 		fmt.Fprintf(c.App.ErrWriter, "%s holds no store: the rules are not compared with stored URLs\n", home.Dir)
 		return nil, nil
 	}
-	err = askFor(c, crawler.Name, readOnly(home), func(client *admin.Client) error { return admin.Each(c.Context, client, "/urls", nil, look) })
+	err = askFor(c, crawler.Name, readOnly(home), func(client *admin.Client) error {
+		return admin.Each(c.Context, client, "/urls", nil, look)
+	})
 	if err != nil || known == 0 {
 		return nil, err
 	}

@@ -237,10 +237,11 @@ func maintainCommands() []*cli.Command {
 			ArgsUsage: "FILE (- is stdin)", Flags: flags(), Action: restore,
 		},
 		{
-			Name: "store", Category: category, Usage: "create the stores in a PostgreSQL (store init)", ArgsUsage: "init", Flags: flags(), Action: storeInit,
-			Description: "Creates a schema with tables for each Crawler of the configuration in the database of --database, and changes nothing " +
-				"that exists. Run it as a role that may create schemas. It prints the statements that give the role of the nodes, and one that only " +
-				"reads, their rights.",
+			Name: "store", Category: category, Usage: "create the stores in a PostgreSQL (store init)",
+			ArgsUsage: "init", Flags: flags(), Action: storeInit,
+			Description: "Creates a schema with tables for each Crawler of the configuration in the database of " +
+				"--database, and changes nothing that exists. Run it as a role that may create schemas. It prints the " +
+				"statements that give the role of the nodes, and one that only reads, their rights.",
 		},
 		{Name: "verify", Category: category, Usage: "check the whole store: every URL is in exactly one place", Flags: flags(), Action: verify},
 		{

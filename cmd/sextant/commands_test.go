@@ -53,11 +53,11 @@ func runElsewhere() map[string]string {
 		`^make `:                                         ".ci/run and packaging's tests make what it makes",
 		`^packaging/deb/build `:                          "packaging's TestInstall installs what it builds",
 		`^(apt|systemctl|journalctl|systemd-sysusers|install|chmod|chown|chgrp|mv|tar|gunzip|sha256sum)\b`: "changes a machine as root; packaging's TestInstall and the systemd tests do the same in folders of their own",
-		`^(podman|docker) `: "needs a container engine and a registry; packaging's TestContainer lays the image out and runs it",
-		`^ssh `:             "needs another machine",
-		`^sextant (store init|run --data /var/lib/sextant)`: "TestSeveral runs both",
-		`^sextant fetch --render `:                          "needs a browser; TestRenderingDocumentation crawls by the page's configuration",
-		`^(export \w+=|cp |head |comm )`:                    "the shell's own; manual-first-crawl.txtar has those of that page",
+		`^(podman|docker) `:              "needs a container engine and a registry; packaging's TestContainer lays the image out and runs it",
+		`^ssh `:                          "needs another machine",
+		`^sextant (store|run --d)`:       "TestSeveral runs both",
+		`^sextant fetch --render `:       "needs a browser; TestRenderingDocumentation crawls by the page's configuration",
+		`^(export \w+=|cp |head |comm )`: "the shell's own; manual-first-crawl.txtar has those of that page",
 	}
 }
 

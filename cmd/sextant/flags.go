@@ -24,7 +24,8 @@ func dataFlag() cli.Flag {
 func databaseFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "database", EnvVars: env("database"),
-		Usage: "`ADDRESS` of the PostgreSQL that has the stores, as postgres://USER:${VARIABLE}@HOST/DATABASE (default: they are in the data directory)",
+		Usage: "`ADDRESS` of the PostgreSQL that has the stores, as postgres://USER:${VARIABLE}@HOST/DATABASE " +
+			"(default: they are in the data directory)",
 	}
 }
 

@@ -79,7 +79,8 @@ func runCrawl(c *cli.Context) error {
 		Yes:  c.Bool("yes"), Stop: signals.stop, Hangups: signals.hangups, Progress: progressOf(c),
 	}
 	summary, err := service.Run(c.Context, service.Options{
-		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Database: database, Listen: c.String("listen"), Access: &access,
+		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Database: database,
+		Listen: c.String("listen"), Access: &access,
 		Log: log, Version: build().Version, Agent: userAgent(), Memory: budget, Threads: c.Int("threads"),
 	}, start)
 	if err != nil {

@@ -55,7 +55,7 @@ func (p *paced) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.Handler.ServeHTTP(w, r)
 }
 
-// several is a crawl on PostgreSQL, with a site and an indexer of its own.
+// several is a crawl on PostgreSQL, with its own site and indexer.
 type several struct {
 	*testing.T
 	db      *testpostgres.Server
@@ -90,7 +90,7 @@ func newSeveral(t *testing.T, db *testpostgres.Server, name string) *several {
 // sextant runs a command on the data directory of a node.
 func (s *several) sextant(want int, node string, args ...string) (stdout, stderr string) {
 	s.Helper()
-	args = append(args, "-c", s.config, "-d", filepath.Join(s.dir, node), "--database", s.db.URL())
+	args = append(args, "--crawler", s.name, "-c", s.config, "-d", filepath.Join(s.dir, node), "--database", s.db.URL())
 	code, stdout, stderr := sextant(s.T, "", args...)
 	if code != want {
 		s.Fatalf("%v: exit %d\n%s%s", args, code, stdout, stderr)
@@ -108,7 +108,8 @@ type node struct {
 // start starts a node's process. The end of the test kills it.
 func (s *several) start(name string, args ...string) *node {
 	s.Helper()
-	args = append([]string{"run", "--listen=off", "-c", s.config, "-d", filepath.Join(s.dir, name), "--database", s.db.URL()}, args...)
+	data := filepath.Join(s.dir, name)
+	args = append([]string{"run", "--listen=off", "-c", s.config, "-d", data, "--database", s.db.URL()}, args...)
 	n := &node{Cmd: process(s.T, args...), log: &bytes.Buffer{}, ended: make(chan error, 1)}
 	n.Stderr = n.log
 	if err := n.Start(); err != nil {
@@ -322,11 +323,12 @@ func commandsBesideNodes(s *several) {
 	s.sextant(exitOK, "c", "run", "--once", "--listen=off")
 	backup := filepath.Join(s.dir, "backup")
 	s.sextant(exitOK, "c", "backup", backup)
-	if _, words := s.sextant(exitFailed, "c", "restore", backup); !strings.Contains(words, "holds a store of this Crawler already") {
+	const refused = "holds a store of this Crawler already"
+	if _, words := s.sextant(exitFailed, "c", "restore", backup); !strings.Contains(words, refused) {
 		s.Errorf("restore over a store: %s", words)
 	}
 	known := func(database ...string) string {
-		code, out, words := sextant(s.T, "", append([]string{"urls", "--json", "-c", s.config}, database...)...)
+		code, out, words := sextant(s.T, "", append([]string{"urls", "--json", "--crawler", s.name}, database...)...)
 		if code != exitOK {
 			s.Fatal(words)
 		}
@@ -334,7 +336,8 @@ func commandsBesideNodes(s *several) {
 	}
 	before := known("--database", s.db.URL())
 	onDisk := filepath.Join(s.dir, "disk")
-	if code, _, words := sextant(s.T, "", "restore", backup, "-c", s.config, "-d", onDisk); code != exitOK {
+	code, _, words := sextant(s.T, "", "restore", backup, "-c", s.config, "--crawler", s.name, "-d", onDisk)
+	if code != exitOK {
 		s.Fatal(words)
 	}
 	if diff := cmp.Diff(before, known("-d", onDisk)); diff != "" {

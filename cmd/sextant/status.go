@@ -282,7 +282,8 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 		row(w, "node", "%s crawls", s.Node)
 	}
 	if s.SetBackAt != nil {
-		row(w, "set back", "at %s the database lacked changes that it had confirmed: sextant push verify --repair", clock.Local(*s.SetBackAt))
+		row(w, "set back", "at %s the database lacked changes that it had confirmed: sextant push verify --repair",
+			clock.Local(*s.SetBackAt))
 	}
 	if s.DiskFull() {
 		row(w, "disk", "%s free, %s needed: nothing is stored", size(s.DiskFree), size(s.DiskNeeded))

@@ -21,7 +21,8 @@ func storeInit(c *cli.Context) error {
 	}
 	database, err := databaseOf(c)
 	if err == nil && database.IsEmpty() {
-		err = wrongUse("store init: name the PostgreSQL with --database or SEXTANT_DATABASE; the stores of a data directory need no such step")
+		err = wrongUse("store init: name the PostgreSQL with --database or SEXTANT_DATABASE; " +
+			"the stores of a data directory need no such step")
 	}
 	if err != nil {
 		return err
@@ -34,7 +35,8 @@ func storeInit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	statements := []string{fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '...'", nodeRole), fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '...'", readerRole)}
+	const create = "CREATE ROLE %s LOGIN PASSWORD '...'"
+	statements := []string{fmt.Sprintf(create, nodeRole), fmt.Sprintf(create, readerRole)}
 	var schemas []string
 	for _, crawler := range crawlers {
 		if err := pgkv.Init(c.Context, database.Reveal(), crawler.Name); err != nil {
@@ -44,7 +46,8 @@ func storeInit(c *cli.Context) error {
 		statements = append(statements, pgkv.Grants(crawler.Name, nodeRole, readerRole)...)
 	}
 	words := fmt.Sprintf("-- %s: %s. The nodes and those who only read need, under names of your choice:\n%s;\n"+
-		"-- Values that are replaced often are reclaimed in time with:\nALTER SYSTEM SET autovacuum_naptime = '10s'; SELECT pg_reload_conf();",
+		"-- Values that are replaced often are reclaimed in time with:\n"+
+		"ALTER SYSTEM SET autovacuum_naptime = '10s'; SELECT pg_reload_conf();",
 		count(len(schemas), "schema"), strings.Join(schemas, ", "), strings.Join(statements, ";\n"))
 	return say(c, map[string]any{"schemas": schemas, "statements": statements}, words)
 }

@@ -38,7 +38,9 @@ func oneHome(c *cli.Context) (service.Home, error) {
 		for _, h := range found {
 			names = append(names, h.Crawler)
 		}
-		return service.Home{}, wrongUse("%s holds several Crawlers: name one with --crawler (%s)", c.String("data"), strings.Join(names, ", "))
+		where := map[bool]string{true: c.String("data"), false: "the database"}[c.String("database") == ""]
+		return service.Home{}, wrongUse("%s holds several Crawlers: name one with --crawler (%s)",
+			where, strings.Join(names, ", "))
 	}
 	return found[0], nil
 }

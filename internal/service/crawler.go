@@ -129,17 +129,6 @@ func openCrawl(
 	return r, nil
 }
 
-// openStore opens a store, that of a node if it has one.
-func openStore(ctx context.Context, h Home, node *member, o store.Options) (own stored, err error) {
-	if node == nil {
-		own.store, err = openPatiently(ctx, h, o)
-		return own, err
-	}
-	own.node, own.db = node, &node.Engine
-	own.store, err = store.On(node, h.name(), o)
-	return own, err
-}
-
 // newCrawl makes the crawl on an open store, and opens its targets.
 func newCrawl(
 	ctx context.Context, crawler config.Crawler, h Home, own stored, agent string, log *slog.Logger,
@@ -157,8 +146,9 @@ func newCrawl(
 		relay.Under(claim)
 	}
 	r := &running{
-		stored: own, permit: claim.Permit, log: log, agent: agent, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler,
-		documents: documents.NewPool(crawler.Reading, log), pages: documents.NewPool(crawler.Reading.ForPages(), log),
+		stored: own, permit: claim.Permit, log: log, agent: agent, opened: crawler,
+		cookieFile: filepath.Join(h.Dir, cookieFile),
+		documents:  documents.NewPool(crawler.Reading, log), pages: documents.NewPool(crawler.Reading.ForPages(), log),
 		renderer: render.New(crawler.Browser, log), events: events.NewLog(store),
 	}
 	r.comesIntoForce(&crawler)

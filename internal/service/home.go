@@ -28,7 +28,7 @@ const cookieFile = "cookies"
 type Home struct {
 	Crawler string // empty if it is the directory itself and no configuration was read
 	Dir     string
-	// Database has the store if it is not empty: then Dir has only what is of this machine.
+	// Database has the store if it is not empty: Dir then has only what this machine needs.
 	Database secret.Value
 }
 

@@ -7,13 +7,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/store"
@@ -70,20 +68,21 @@ func (h Home) join(ctx, life context.Context, log *slog.Logger) (*member, error)
 // report logs what an operator must know of the database.
 func (m *member) report() {
 	if m.SetBack() {
-		m.log.Error("the database was set back: it lacks changes that it had confirmed. Compare the index with it: sextant push verify --repair",
-			"crawler", m.crawler)
+		m.log.Error("the database was set back: it lacks changes that it had confirmed. "+
+			"Compare the index with it: sextant push verify --repair", "crawler", m.crawler)
 	}
 	if !m.Replicated() {
-		m.log.Warn("the database does not wait for a replica (synchronous_standby_names): if its machine is lost, so are the last changes")
+		m.log.Warn("the database does not wait for a replica (synchronous_standby_names): " +
+			"if its machine is lost, so are the last changes")
 	}
 }
 
 // takePause is the time between two looks at the node that crawls.
 const takePause = 500 * time.Millisecond
 
-// take returns when the node holds the Crawler. Meanwhile it calls tell twice a second. A node that has been silent for
-// permit.TakenAfter is fenced. With now set, take returns an error that wraps scheduler.ErrLocked if a node crawls.
-func (m *member) take(ctx context.Context, now bool, tell func(words string)) error {
+// take returns when the node holds the Crawler. Meanwhile it calls report twice a second. A node that has been silent
+// for permit.TakenAfter is fenced. With now set, take returns an error that wraps scheduler.ErrLocked if a node crawls.
+func (m *member) take(ctx context.Context, now bool, report func(words string)) error {
 	w := m.Watch()
 	for {
 		holder, err := m.Holder(ctx, m.Part)
@@ -98,11 +97,11 @@ func (m *member) take(ctx context.Context, now bool, tell func(words string)) er
 		}
 		switch {
 		case err != nil:
-			tell("the database does not respond: " + err.Error())
+			report("the database does not respond: " + err.Error())
 		case now && w.Beats(holder):
 			return fmt.Errorf("%w: node %s crawls %s: stop it, or use it on its machine", scheduler.ErrLocked, holder, m.crawler)
 		default:
-			tell(fmt.Sprintf("node %s crawls %s", holder, m.crawler))
+			report(fmt.Sprintf("node %s crawls %s", holder, m.crawler))
 		}
 		select {
 		case <-ctx.Done():
@@ -129,7 +128,8 @@ func (m *member) fence(ctx context.Context, w *pgkv.Watch, holder string) error 
 	return err
 }
 
-// during calls fn while the node holds the Crawler: the context ends when it no longer does, and the error then says why.
+// during calls fn while the node holds the Crawler: when it no longer does, the context ends, and the error is the
+// reason.
 func (m *member) during(ctx context.Context, fn func(context.Context) error) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -167,7 +167,7 @@ const lateFor = 2 * time.Minute
 var repeatName = scheduler.CrawlValue("push.repeat")
 
 // claim is by what right the relay pushes. If the node that crawled before did not give up in order, or the one before
-// that and less than lateFor ago, the relay repeats what was not safe then.
+// that and less than lateFor ago, the relay repeats the orders that were not safe then.
 func (m *member) claim(ctx context.Context, s *store.Store) (push.Claim, error) {
 	const what = "until when requests of an earlier node may arrive"
 	c, now := push.Claim{Permit: m.Right()}, time.Now()
@@ -181,59 +181,4 @@ func (m *member) claim(ctx context.Context, s *store.Store) (push.Claim, error) 
 		c.Repeat = now.Add(min(until.Sub(now), lateFor)) // by this node's clock, which may be behind the other's
 	}
 	return c, err
-}
-
-// joinCrawls returns when this process holds all its Crawlers, which are taken in order: two processes never wait for
-// each other. It does nothing without a database.
-func (s *Service) joinCrawls(ctx context.Context, o *Options) error {
-	if o.Database.IsEmpty() {
-		return nil
-	}
-	for _, crawler := range o.Crawlers {
-		m, err := o.home(crawler).join(ctx, o.life, o.Log)
-		if err == nil {
-			s.members = append(s.members, m)
-			err = m.take(ctx, o.once, s.standBy)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	s.standing.Store(nil)
-	s.reread(o)
-	return nil
-}
-
-// reread reads the configuration again, which may have changed since the process started.
-func (s *Service) reread(o *Options) {
-	parsed, report, err := config.LoadWith(o.Path, s.config.own.Lookups())
-	if err == nil {
-		err = report.Err()
-	}
-	var now []config.Crawler
-	for _, before := range o.Crawlers {
-		if err != nil {
-			break
-		}
-		i := slices.IndexFunc(parsed.Crawlers, func(c config.Crawler) bool { return c.Name == before.Name })
-		if i < 0 {
-			err = fmt.Errorf("it has no Crawler %q any more", before.Name)
-			break
-		}
-		now = append(now, parsed.Crawlers[i])
-	}
-	if err != nil {
-		s.log.Error("the configuration cannot be read again: the one of the start stays in force", "error", err)
-		return
-	}
-	o.File, o.Crawlers = parsed, now
-}
-
-// standBy tells that the process waits for a Crawler, and why.
-func (s *Service) standBy(words string) {
-	if before := s.standing.Swap(&words); before == nil || *before != words {
-		s.log.Info("standing by", "because", words)
-		s.notify.ready("standing by: " + words)
-	}
-	s.notify.alive()
 }

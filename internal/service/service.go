@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -114,6 +115,61 @@ func Open(ctx context.Context, o Options) (s *Service, err error) {
 	}
 	s.notices, err = s.notifier(o.File, o.Data)
 	return s, err
+}
+
+// joinCrawls returns when this process holds all its Crawlers, which are taken in order: two processes never wait for
+// each other. It does nothing without a database.
+func (s *Service) joinCrawls(ctx context.Context, o *Options) error {
+	if o.Database.IsEmpty() {
+		return nil
+	}
+	for _, crawler := range o.Crawlers {
+		m, err := o.home(crawler).join(ctx, o.life, o.Log)
+		if err == nil {
+			s.members = append(s.members, m)
+			err = m.take(ctx, o.once, s.standBy)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.standing.Store(nil)
+	s.reread(o)
+	return nil
+}
+
+// reread reads the configuration again, which may have changed since the process started.
+func (s *Service) reread(o *Options) {
+	parsed, report, err := config.LoadWith(o.Path, s.config.own.Lookups())
+	if err == nil {
+		err = report.Err()
+	}
+	var now []config.Crawler
+	for _, before := range o.Crawlers {
+		if err != nil {
+			break
+		}
+		i := slices.IndexFunc(parsed.Crawlers, func(c config.Crawler) bool { return c.Name == before.Name })
+		if i < 0 {
+			err = fmt.Errorf("it has no Crawler %q any more", before.Name)
+			break
+		}
+		now = append(now, parsed.Crawlers[i])
+	}
+	if err != nil {
+		s.log.Error("the configuration cannot be read again: the one of the start stays in force", "error", err)
+		return
+	}
+	o.File, o.Crawlers = parsed, now
+}
+
+// standBy reports why the process waits for a Crawler.
+func (s *Service) standBy(words string) {
+	if before := s.standing.Swap(&words); before == nil || *before != words {
+		s.log.Info("standing by", "because", words)
+		s.notify.ready("standing by: " + words)
+	}
+	s.notify.alive()
 }
 
 func (s *Service) openCrawls(ctx context.Context, o *Options) error {

@@ -20,6 +20,17 @@ type stored struct {
 	node  *member      // nil without a node
 }
 
+// openStore opens a store, that of a node if it has one.
+func openStore(ctx context.Context, h Home, node *member, o store.Options) (own stored, err error) {
+	if node == nil {
+		own.store, err = openPatiently(ctx, h, o)
+		return own, err
+	}
+	own.node, own.db = node, &node.Engine
+	own.store, err = store.On(node, h.name(), o)
+	return own, err
+}
+
 // Reports implements admin.Crawler.
 func (s stored) Reports() report.Store { return s.store }
 

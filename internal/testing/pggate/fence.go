@@ -43,7 +43,10 @@ func child(dsn, part string) {
 		return
 	}
 	for i := 1; ; i++ {
-		changes := []pgkv.Change{{Part: p, Key: fmt.Appendf(nil, "gone %d", i-1)}, {Part: p, Key: fmt.Appendf(nil, "gone %d", i), Value: []byte{1}}}
+		changes := []pgkv.Change{
+			{Part: p, Key: fmt.Appendf(nil, "gone %d", i-1)},
+			{Part: p, Key: fmt.Appendf(nil, "gone %d", i), Value: []byte{1}},
+		}
 		for k := range childKeys {
 			v := append(fmt.Appendf(nil, "%d ", i), bytes.Repeat([]byte{byte(i)}, childValue)...)
 			changes = append(changes, pgkv.Change{Part: p, Key: fmt.Appendf(nil, "key %d", k), Value: v})

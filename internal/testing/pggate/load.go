@@ -270,7 +270,9 @@ func (g *gate) load(ctx context.Context) error {
 }
 
 // watch prints figures, holds a snapshot in the middle, and fails if commits are slow.
-func (g *gate) watch(ctx context.Context, s *testpostgres.Server, all []*worker, end time.Time, failed <-chan error) error {
+func (g *gate) watch(
+	ctx context.Context, s *testpostgres.Server, all []*worker, end time.Time, failed <-chan error,
+) error {
 	every := min(time.Minute, g.lasts/10)
 	middle := end.Add(-(g.lasts + g.snapshot) / 2)
 	var held *pgkv.View

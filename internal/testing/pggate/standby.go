@@ -174,7 +174,8 @@ func (g *gate) failover(ctx context.Context) error {
 		return err
 	}
 	// The replica is down for the last five commits, so that nothing of them waits in a socket.
-	if err := errors.Join(replica.Stop("fast"), commit(5), s.Stop("immediate"), replica.Resume(), replica.Promote()); err != nil {
+	err = errors.Join(replica.Stop("fast"), commit(5), s.Stop("immediate"), replica.Resume(), replica.Promote())
+	if err != nil {
 		return err
 	}
 	line.turn(replica.Address)

@@ -76,7 +76,8 @@ func Programs() string {
 // New makes a data directory within dir, and starts a server on it with settings of the form name=value.
 func New(dir string, settings ...string) (*Server, error) {
 	return made(dir, settings, func(s *Server) error {
-		return s.Run("initdb", "-D", s.Dir, "-U", "sextant", "-A", "trust", "-N", "-E", "UTF8", "--locale=C", "--data-checksums")
+		return s.Run("initdb", "-D", s.Dir, "-U", "sextant", "-A", "trust", "-N", "-E", "UTF8", "--locale=C",
+			"--data-checksums")
 	})
 }
 
@@ -107,7 +108,9 @@ func made(dir string, settings []string, fill func(*Server) error) (*Server, err
 		return nil, err
 	}
 	_, port, _ := net.SplitHostPort(s.Address)
-	all := append([]string{"listen_addresses=127.0.0.1", "port=" + port, "unix_socket_directories=", "max_connections=200"}, settings...)
+	all := append([]string{
+		"listen_addresses=127.0.0.1", "port=" + port, "unix_socket_directories=", "max_connections=200",
+	}, settings...)
 	var conf strings.Builder
 	for _, setting := range all {
 		name, value, _ := strings.Cut(setting, "=")
@@ -174,7 +177,8 @@ func (s *Server) URL() string { return "postgres://sextant@" + s.Address + "/pos
 
 func (s *Server) dsn(database, application string) string {
 	host, port, _ := net.SplitHostPort(s.Address)
-	return fmt.Sprintf("host=%s port=%s user=sextant dbname=%s sslmode=disable application_name='%s'", host, port, database, application)
+	return fmt.Sprintf("host=%s port=%s user=sextant dbname=%s sslmode=disable application_name='%s'",
+		host, port, database, application)
 }
 
 // Stop stops the server: in mode immediate without a checkpoint, as if it had been killed.

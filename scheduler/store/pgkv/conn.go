@@ -56,7 +56,8 @@ const deadAfter = 20 * time.Second
 
 // dialer returns the dialer of connections, which notice that the server's machine is gone.
 func dialer() *net.Dialer {
-	d := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: deadAfter / 2, Interval: deadAfter / 4, Count: 2}}
+	alive := net.KeepAliveConfig{Enable: true, Idle: deadAfter / 2, Interval: deadAfter / 4, Count: 2}
+	d := &net.Dialer{KeepAliveConfig: alive}
 	d.Control = func(network, _ string, c syscall.RawConn) error {
 		if !strings.HasPrefix(network, "tcp") {
 			return nil

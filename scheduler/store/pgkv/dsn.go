@@ -20,14 +20,15 @@ var address = regexp.MustCompile(`^(postgres(?:ql)?://[^:@/?]*)(:[^/?]*)?(@.*)$`
 var reference = regexp.MustCompile(`^:\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
 // DSN returns the connection string of a database that an operator wrote as
-// postgres://USER:${VARIABLE}@HOST[:PORT][,HOST...]/DATABASE, where getenv returns VARIABLE, the password. Like libpq it
-// also obeys passfile= in the query and variables such as PGPASSWORD and PGPASSFILE. Servers beyond this machine must
-// prove their identity unless the query or PGSSLMODE has another sslmode.
+// postgres://USER:${VARIABLE}@HOST[:PORT][,HOST...]/DATABASE, where getenv returns VARIABLE, the password. Like libpq
+// it also obeys passfile= in the query and variables such as PGPASSWORD and PGPASSFILE. Servers beyond this machine
+// must prove their identity unless the query or PGSSLMODE has another sslmode.
 func DSN(written string, getenv func(string) string) (dsn secret.Value, err error) {
 	if m := address.FindStringSubmatch(written); m != nil && m[2] != "" {
 		name := reference.FindStringSubmatch(m[2])
 		if name == nil {
-			return dsn, errors.New("the database's address holds a password: write ${VARIABLE} in its place, or passfile=FILE behind ?")
+			return dsn, errors.New("the database's address holds a password: " +
+				"write ${VARIABLE} in its place, or passfile=FILE behind ?")
 		}
 		password := getenv(name[1])
 		if password == "" {
@@ -39,7 +40,8 @@ func DSN(written string, getenv func(string) string) (dsn secret.Value, err erro
 	_, query, _ := strings.Cut(written, "?")
 	settings, err := url.ParseQuery(query)
 	if scheme != "postgres" && scheme != "postgresql" || err != nil || settings.Has("password") {
-		return dsn, errors.New("the database's address has the form postgres://USER:${VARIABLE}@HOST/DATABASE, and no other password")
+		return dsn, errors.New("the database's address has the form " +
+			"postgres://USER:${VARIABLE}@HOST/DATABASE, and no other password")
 	}
 	c, err := pgx.ParseConfig(written)
 	if err != nil {

@@ -137,7 +137,8 @@ func (n *Node) begin() error {
 		if err != nil {
 			return err
 		}
-		n.setBack = (incarnation < n.mark.incarnation || commits < n.mark.commits) && (!other || added.RowsAffected() == 0)
+		behind := incarnation < n.mark.incarnation || commits < n.mark.commits
+		n.setBack = behind && (!other || added.RowsAffected() == 0)
 		n.incarnation = max(incarnation, n.mark.incarnation) + 1
 		n.commits.Store(max(commits, n.mark.commits))
 		if _, err := tx.Exec(n.ctx, `UPDATE node SET incarnation = $2, commits = $3, fenced = false,
@@ -159,7 +160,8 @@ func (n *Node) begin() error {
 // identify reads which database this is into the node's file, and reports whether it was another one before. The system
 // identifier is that of initdb, and replicas share it.
 func (n *Node) identify(tx pgx.Tx) (other bool, err error) {
-	const identity = `SELECT system_identifier, ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint,
+	const identity = `SELECT system_identifier,
+		('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint,
 		current_setting('synchronous_standby_names') <> '' FROM pg_control_system()`
 	var system, timeline int64
 	err = tx.QueryRow(n.ctx, identity).Scan(&system, &timeline, &n.replicated)
@@ -204,7 +206,8 @@ func (n *Node) Beat(ctx context.Context) error {
 	defer cancel()
 	return retry(ctx, func() error {
 		sent := n.o.Clock.Now()
-		tag, err := n.pool.Exec(ctx, `UPDATE beat SET n = n + 1 WHERE node = $1 AND incarnation = $2`, n.o.Node, n.incarnation)
+		const beat = `UPDATE beat SET n = n + 1 WHERE node = $1 AND incarnation = $2`
+		tag, err := n.pool.Exec(ctx, beat, n.o.Node, n.incarnation)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func openMark(path string) (*mark, error) {
 	return m, nil
 }
 
-// newName returns a name that tells which machine the node is on, and that no other node has.
+// newName returns a name that begins with the machine's and that no other node has.
 func newName() (string, error) {
 	host, err := os.Hostname()
 	host, _, _ = strings.Cut(host, ".")

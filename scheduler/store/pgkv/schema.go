@@ -114,7 +114,9 @@ func Init(ctx context.Context, dsn, crawler string) error {
 		name := pgx.Identifier{Schema(crawler)}.Sanitize()
 		words := "'" + strings.ReplaceAll(comment+crawler, "'", "''") + "'"
 		all := append([]string{
-			"CREATE SCHEMA IF NOT EXISTS " + name, "COMMENT ON SCHEMA " + name + " IS " + words, "SET LOCAL search_path TO " + name,
+			"CREATE SCHEMA IF NOT EXISTS " + name,
+			"COMMENT ON SCHEMA " + name + " IS " + words,
+			"SET LOCAL search_path TO " + name,
 		}, tables...)
 		var version int
 		if err := tx.QueryRow(ctx, "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {

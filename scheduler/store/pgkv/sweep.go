@@ -49,7 +49,9 @@ func (e *Engine) sweep(ctx context.Context, now time.Time) error {
 var errFull = errors.New("enough keys")
 
 // expired returns up to lastPage expired keys, and where to go on; nil: there are no more.
-func (e *Engine) expired(ctx context.Context, prefix, from []byte, now time.Time) (found []pair, next []byte, err error) {
+func (e *Engine) expired(
+	ctx context.Context, prefix, from []byte, now time.Time,
+) (found []pair, next []byte, err error) {
 	view := e.View()
 	defer view.Close()
 	err = view.Walk(prefix, from, true, func(key, value []byte) error {

@@ -85,7 +85,8 @@ func (n *Node) Fence(ctx context.Context, s Sighting) error {
 			if tag.RowsAffected() == 0 {
 				return refusal{ErrBeats}
 			}
-			_, err = tx.Exec(ctx, `UPDATE node SET fenced = true WHERE id = $1 AND incarnation = $2`, s.Node, s.Incarnation)
+			const fence = `UPDATE node SET fenced = true WHERE id = $1 AND incarnation = $2`
+			_, err = tx.Exec(ctx, fence, s.Node, s.Incarnation)
 			return err
 		})
 	})
@@ -96,7 +97,8 @@ func (n *Node) Fence(ctx context.Context, s Sighting) error {
 }
 
 func (n *Node) endSessions(ctx context.Context, application string) error {
-	_, err := n.pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1`, application)
+	const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1`
+	_, err := n.pool.Exec(ctx, end, application)
 	return err
 }
 
