@@ -238,7 +238,8 @@ func maintainCommands() []*cli.Command {
 		},
 		{
 			Name: "store", Category: category, Usage: "create the stores in a PostgreSQL (store init)",
-			ArgsUsage: "init", Flags: flags(), Action: storeInit,
+			ArgsUsage: "init", Action: storeInit,
+			Flags: append([]cli.Flag{configFlag(), dataFlag(), databaseFlag(), crawlerFlag()}, logFlags()...),
 			Description: "Creates a schema with tables for each Crawler of the configuration in the database of " +
 				"--database, and changes nothing that exists. Run it as a role that may create schemas. It prints the " +
 				"statements that give the role of the nodes, and one that only reads, their rights.",

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sextant-crawler/sextant/internal/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testpostgres"
 	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
@@ -30,7 +33,7 @@ const (
 )
 
 const severalConfig = `<CrawlConfig>
-  <Crawler name="%[1]s" nthreads="4" throttleTimeMS="25" nearDuplicateDetector="false">
+  <Crawler name="%[1]s" nthreads="4" throttleTimeMS="25" nearDuplicateDetector="false"%[4]s>
     <Root url="%[2]s"/>
     <Push kind="papi" url="http://%[3]s" connector="%[1]s" batchCount="10" batchAgeMS="20"/>
   </Crawler>
@@ -68,7 +71,7 @@ type several struct {
 	want    []string // the documents
 }
 
-func newSeveral(t *testing.T, db *testpostgres.Server, name string) *several {
+func newSeveral(t *testing.T, db *testpostgres.Server, name, attributes string) *several {
 	s := &several{T: t, db: db, name: name, dir: t.TempDir()}
 	site := testsite.New(t, testsite.Options{Pages: severalPages, Delay: time.Millisecond})
 	s.pace = &paced{Handler: site}
@@ -76,9 +79,7 @@ func newSeveral(t *testing.T, db *testpostgres.Server, name string) *several {
 	var address string
 	s.indexer, address = startIndexer(t, filepath.Join(s.dir, "indexer"))
 	s.config = filepath.Join(s.dir, "CrawlConfig.xml")
-	if err := os.WriteFile(s.config, fmt.Appendf(nil, severalConfig, name, s.front.url, address), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, s.config, fmt.Sprintf(severalConfig, name, s.front.url, address, attributes))
 	for i := range severalPages {
 		s.want = append(s.want, strings.TrimSuffix(s.front.url, "/")+testsite.Path(i))
 	}
@@ -143,6 +144,24 @@ func (s *several) stop(n *node) {
 	}
 	if err != nil {
 		s.Errorf("a stopped node: %v", err)
+	}
+}
+
+func (s *several) signal(n *node, sig syscall.Signal) {
+	s.Helper()
+	if err := n.Process.Signal(sig); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// restart kills the database and starts it again.
+func (s *several) restart() {
+	s.Helper()
+	if err := s.db.Stop("immediate"); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.db.Resume(); err != nil {
+		s.Fatal(err)
 	}
 }
 
@@ -220,9 +239,9 @@ func TestSeveral(t *testing.T) {
 	for name, test := range map[string]func(*several){
 		"killed": killedNode, "left": leavingNode, "frozen": frozenNode, "commands": commandsBesideNodes,
 	} {
-		t.Run(name, func(t *testing.T) { test(newSeveral(t, db, name)) })
+		t.Run(name, func(t *testing.T) { test(newSeveral(t, db, name, "")) })
 	}
-	t.Run("restarted", func(t *testing.T) { restartedDatabase(newSeveral(t, db, "restarted")) })
+	t.Run("restarted", func(t *testing.T) { restartedDatabase(newSeveral(t, db, "restarted", "")) })
 }
 
 // killedNode: a standby takes the place of a node that was killed, and nothing is lost.
@@ -263,17 +282,13 @@ func frozenNode(s *several) {
 	s.crawls("a")
 	b := s.start("b")
 	s.standsBy("b")
-	if err := a.Process.Signal(syscall.SIGSTOP); err != nil {
-		s.Fatal(err)
-	}
+	s.signal(a, syscall.SIGSTOP)
 	s.crawls("b")
 	const first = "SELECT id, incarnation, commits FROM node WHERE fenced"
 	var name string
 	var incarnation, commits, then int64
 	s.row(first, &name, &incarnation, &commits)
-	if err := a.Process.Signal(syscall.SIGCONT); err != nil {
-		s.Fatal(err)
-	}
+	s.signal(a, syscall.SIGCONT)
 	s.standsBy("a")
 	s.row("SELECT commits FROM node WHERE id = '"+name+"'", &then)
 	if then != commits {
@@ -291,12 +306,7 @@ func restartedDatabase(s *several) {
 	a := s.start("a")
 	<-s.front.after(20)
 	for range 2 {
-		if err := s.db.Stop("immediate"); err != nil {
-			s.Fatal(err)
-		}
-		if err := s.db.Resume(); err != nil {
-			s.Fatal(err)
-		}
+		s.restart()
 		<-s.front.after(10)
 	}
 	s.whole()
@@ -321,6 +331,19 @@ func commandsBesideNodes(s *several) {
 	s.whole()
 	s.stop(a)
 	s.sextant(exitOK, "c", "run", "--once", "--listen=off")
+	if out, _ := s.sextant(exitOK, "c", "status"); strings.Contains(out, "set back") {
+		s.Errorf("status before:\n%s", out)
+	}
+	var commits int
+	const earlier = "UPDATE node SET commits = commits - 1 WHERE commits = (SELECT min(commits) FROM node) RETURNING commits"
+	s.row(earlier, &commits)
+	_, words := s.sextant(exitOK, "c", "run", "--once", "--listen=off")
+	if !strings.Contains(words, "the database was set back") {
+		s.Errorf("a run on a database that was set back:\n%s", words)
+	}
+	if out, _ := s.sextant(exitOK, "c", "status"); !strings.Contains(out, "set back") {
+		s.Errorf("status after:\n%s", out)
+	}
 	backup := filepath.Join(s.dir, "backup")
 	s.sextant(exitOK, "c", "backup", backup)
 	const refused = "holds a store of this Crawler already"
@@ -349,6 +372,55 @@ func commandsBesideNodes(s *several) {
 	if diff := cmp.Diff(before, known("--database", s.db.URL())); diff != "" {
 		s.Errorf("restored to the database (-before +after):\n%s", diff)
 	}
+}
+
+// TestManyTakeOvers has nodes and the database fail at random, SEXTANT_SEVERAL times, while pages are fetched again and
+// again.
+func TestManyTakeOvers(t *testing.T) {
+	rounds, _ := strconv.Atoi(os.Getenv("SEXTANT_SEVERAL"))
+	if rounds == 0 {
+		t.Skip("only with SEXTANT_SEVERAL, see the Makefile")
+	}
+	random := seeded.Rand(t)
+	s := newSeveral(t, testpostgres.Start(t, "fsync=off", "full_page_writes=off"), "many", ` minimumAgedS="3"`)
+	first, second := "a", "b"
+	nodes := map[string]*node{first: s.start(first)}
+	s.crawls(first)
+	nodes[second] = s.start(second)
+	for i := range rounds {
+		s.standsBy(second)
+		<-s.front.after(random.IntN(40) + 1)
+		how := random.IntN(5)
+		t.Logf("round %d: fault %d of node %s", i, how, first)
+		switch how {
+		case 0:
+			nodes[first].kill()
+		case 1:
+			s.stop(nodes[first])
+		case 2:
+			s.signal(nodes[first], syscall.SIGSTOP)
+			s.crawls(second)
+			s.signal(nodes[first], syscall.SIGCONT)
+		case 3:
+			s.restart()
+			<-s.front.after(10)
+			continue
+		default:
+			var n int
+			s.row("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'sextant/%'", &n)
+			<-s.front.after(10)
+			continue
+		}
+		s.crawls(second)
+		if how < 2 {
+			nodes[first] = s.start(first)
+		}
+		first, second = second, first
+	}
+	s.whole()
+	s.stop(nodes[second])
+	s.stop(nodes[first])
+	s.verify()
 }
 
 // TestSameDocuments: a crawl on PostgreSQL makes the same documents as one in a data directory.

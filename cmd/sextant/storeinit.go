@@ -45,9 +45,10 @@ func storeInit(c *cli.Context) error {
 		schemas = append(schemas, pgkv.Schema(crawler.Name))
 		statements = append(statements, pgkv.Grants(crawler.Name, nodeRole, readerRole)...)
 	}
-	words := fmt.Sprintf("-- %s: %s. The nodes and those who only read need, under names of your choice:\n%s;\n"+
-		"-- Values that are replaced often are reclaimed in time with:\n"+
-		"ALTER SYSTEM SET autovacuum_naptime = '10s'; SELECT pg_reload_conf();",
+	_, err = fmt.Fprintf(c.App.Writer,
+		"-- %s: %s. The nodes, and a role that only reads, need this, under names of your choice:\n%s;\n"+
+			"-- Values that are replaced often are reclaimed in time with:\n"+
+			"ALTER SYSTEM SET autovacuum_naptime = '10s'; SELECT pg_reload_conf();\n",
 		count(len(schemas), "schema"), strings.Join(schemas, ", "), strings.Join(statements, ";\n"))
-	return say(c, map[string]any{"schemas": schemas, "statements": statements}, words)
+	return err
 }
