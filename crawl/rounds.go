@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -106,7 +105,7 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 		c.log.Info("a round of discovery begins", "roots", len(roots), "lists", len(lists))
 	}
 	r.Running, r.Began = true, now
-	c.meter.LastRound.Store(&meter.Round{Began: now})
+	c.meter.LastRound.Store(&now)
 	if err := c.saveRound(ctx, r); err != nil {
 		return err
 	}
@@ -147,7 +146,6 @@ func (c *Crawl) endRound(ctx context.Context, r *round) error {
 	}
 	c.rounds.awaited.Store(nil)
 	r.Running, r.Ended = false, time.Now().Round(0)
-	c.meter.LastRound.Store(&meter.Round{Began: r.Began, Ended: r.Ended})
 	return c.saveRound(ctx, r)
 }
 
@@ -160,13 +158,12 @@ func (c *Crawl) keepRound(ctx context.Context, r *round) error {
 	return c.saveRound(ctx, r)
 }
 
-// LastRound returns when the last round of discovery since the process started began, and when it ended: zero while it
-// runs, both for none.
-func (c *Crawl) LastRound() (began, ended time.Time) {
-	if r := c.meter.LastRound.Load(); r != nil {
-		return r.Began, r.Ended
+// LastRound returns when the last round of discovery since the process started began, zero for none.
+func (c *Crawl) LastRound() (began time.Time) {
+	if at := c.meter.LastRound.Load(); at != nil {
+		began = *at
 	}
-	return began, ended
+	return began
 }
 
 func (c *Crawl) saveRound(ctx context.Context, r *round) error {

@@ -32,8 +32,8 @@ func TestRounds(t *testing.T) {
 		asked("before the interval has passed", 1)
 		rest(4 * time.Minute)
 		asked("after it", 2)
-		if began, ended := w.crawl.LastRound(); began.IsZero() || ended.Before(began) || time.Since(ended) > 5*time.Minute {
-			t.Errorf("the last round lasted from %s to %s", began, ended)
+		if began := w.crawl.LastRound(); began.IsZero() || time.Since(began) > 5*time.Minute {
+			t.Errorf("the last round began at %s", began)
 		}
 		if w.hits(hostA+"/new.html") != 1 || w.hits(urls[1]) != 1 {
 			t.Errorf("the new page was asked for %d times, an old one %d times, want 1 and 1", w.hits(hostA+"/new.html"), w.hits(urls[1]))

@@ -19,16 +19,21 @@ func (s Source) Name() string {
 	return sourceNames()[s]
 }
 
+// SourceWords returns the names of all sources, by number.
+func SourceWords() []string {
+	names := sourceNames()
+	return names[:]
+}
+
 // String returns Name.
 func (s Source) String() string { return s.Name() }
 
 // ParseSource parses a source's name.
 func ParseSource(name string) (Source, error) {
-	names := sourceNames()
-	if i := slices.Index(names[:], name); i >= 0 {
-		return Source(i), nil
+	if i := slices.Index(SourceWords(), name); i >= 0 {
+		return Source(i), nil //nolint:gosec // fewer than 256
 	}
-	return 0, fmt.Errorf("%q is not a URL source: write one of %s", name, strings.Join(names[:], ", "))
+	return 0, fmt.Errorf("%q is not a URL source: write one of %s", name, strings.Join(SourceWords(), ", "))
 }
 
 // SourceFor returns the fifo for a decision (Exalead CloudView, "How Priorities Work"): the number of its kind plus the

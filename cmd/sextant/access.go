@@ -52,21 +52,20 @@ func checkListen(c *cli.Context) error {
 	if address == "off" {
 		return nil
 	}
-	beyond := "beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key"
 	if certificate != "" {
-		beyond = ""
+		return checkAddress(address, "")
 	}
-	return checkAddress("listen", address, beyond)
+	return checkAddress(address, "beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key")
 }
 
-// checkAddress returns an error if address is not HOST:PORT. If it is beyond loopback, the error says beyond, unless
-// that is empty.
-func checkAddress(flag, address, beyond string) error {
+// checkAddress returns an error if the value of --listen is not HOST:PORT. If it is beyond loopback, the error says
+// beyond, unless that is empty.
+func checkAddress(address, beyond string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return wrongUse("--%s %q: write HOST:PORT, for example 127.0.0.1:7370", flag, address)
+		return wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
 	}
 	if beyond != "" && !service.IsLoopback(address) {
-		return wrongUse("--%s %q: %s", flag, address, beyond)
+		return wrongUse("--listen %q: %s", address, beyond)
 	}
 	return nil
 }
@@ -105,7 +104,7 @@ func printToken(c *cli.Context) error {
 
 // listenLoopback listens on a loopback address, for services without tokens.
 func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
-	if err := checkAddress("listen", address, "only loopback addresses (127.0.0.1, [::1], localhost) in this version"); err != nil {
+	if err := checkAddress(address, "only loopback addresses (127.0.0.1, [::1], localhost) in this version"); err != nil {
 		return nil, err
 	}
 	return service.ListenTCP(ctx, address)

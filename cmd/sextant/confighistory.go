@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -51,7 +51,7 @@ func configHistory(c *cli.Context) error {
 	if n > 0 {
 		versions = versions[n-1 : n]
 	}
-	now, tag, err := configText(c, client, "/config")
+	head, now, err := client.Text(c.Context, "/config", nil)
 	if err != nil {
 		return err
 	}
@@ -60,11 +60,11 @@ func configHistory(c *cli.Context) error {
 		return err
 	}
 	if verb == "diff" {
-		fmt.Fprint(c.App.Writer, differing(old, now))
+		fmt.Fprint(c.App.Writer, differing(string(old), string(now)))
 		return nil
 	}
-	header := http.Header{"If-Match": {tag}, "Content-Type": {"application/xml"}}
-	answer, err := client.Ask(c.Context, http.MethodPut, "/api/v1/config", nil, header, strings.NewReader(old))
+	header := http.Header{"If-Match": {head.Get("ETag")}, "Content-Type": {"application/xml"}}
+	answer, err := client.Ask(c.Context, http.MethodPut, "/api/v1/config", nil, header, bytes.NewReader(old))
 	if err != nil {
 		return declined(err)
 	}
@@ -73,24 +73,13 @@ func configHistory(c *cli.Context) error {
 }
 
 // versionOf returns the text of the first of some versions that differs from other, and when it was kept.
-func versionOf(c *cli.Context, client *admin.Client, of []admin.ConfigVersion, other string) (text string, kept time.Time, err error) {
+func versionOf(c *cli.Context, client *admin.Client, of []admin.ConfigVersion, other []byte) (text []byte, kept time.Time, err error) {
 	for _, v := range of {
-		if text, _, err = configText(c, client, "/config/version", "name", v.Name); err != nil || text != other {
+		if _, text, err = client.Text(c.Context, "/config/version", admin.Query("name", v.Name)); err != nil || !bytes.Equal(text, other) {
 			return text, v.Kept, err
 		}
 	}
-	return "", kept, no(errors.New("no version asked for differs from the file"))
-}
-
-// configText reads a text of the API, and its entity tag.
-func configText(c *cli.Context, client *admin.Client, path string, query ...string) (text, tag string, err error) {
-	answer, err := client.Ask(c.Context, http.MethodGet, "/api/v1"+path, admin.Query(query...), nil, nil)
-	if err != nil {
-		return "", "", err
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	return string(body), answer.Header.Get("ETag"), err
+	return nil, kept, no(errors.New("no version asked for differs from the file"))
 }
 
 // differing shows the lines from the first to the last that two texts do not share, those of old marked by -, those

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 func deletions(c *cli.Context) error {
@@ -32,7 +30,7 @@ func deletions(c *cli.Context) error {
 	case what == "" && c.IsSet("by"):
 		return countDeletions(c, query)
 	case what == "":
-		return listDeletions(c, query)
+		return list(c, withSettings(toRead), noDeletion, line[admin.Deletion](c, "deletion"), "/deletions", query.Values())
 	case c.IsSet("by"):
 		return wrongUse("deletions %s --by: --by counts, and decides nothing", what)
 	}
@@ -142,32 +140,8 @@ func deletionQuery(c *cli.Context) (q admin.DeletionQuery, err error) {
 	return q, err
 }
 
-// listDeletions prints the deletions of the running service or of the store.
-func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
-	text := func(d *admin.Deletion) error { return printDeletion(c.App.Writer, d) }
-	return list(c, withSettings(toRead), noDeletion, text, func(client *admin.Client, fn func(admin.Deletion) error) error {
-		return admin.Each(c.Context, client, "/deletions", q.Values(), fn)
-	})
-}
-
 // noDeletion is the message for an empty list of deletions.
 const noDeletion = "no matching deletion is pending"
-
-// printDeletion prints a deletion on a line, with dashes for empty values.
-func printDeletion(w io.Writer, d *admin.Deletion) error {
-	edit := "-"
-	if d.Edit != 0 {
-		edit = "edit " + strconv.FormatUint(d.Edit, 10)
-	}
-	reason := cmp.Or(d.Reason, "-")
-	parts := []string{cmp.Or(d.Text, "-")}
-	if seen := d.Seen(); seen != "" {
-		parts = append(parts, seen)
-	}
-	_, err := fmt.Fprintf(w, "%s  %-14s  %-4s  %-7s  %s  %s  %s; %s\n", clock.Local(d.Since),
-		reason, d.Class, edit, d.Host, d.URL, clock.Localize(strings.Join(parts, "; ")), clock.Localize(d.End()))
-	return err
-}
 
 // countDeletions prints the numbers, the largest groups first.
 func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
@@ -175,34 +149,33 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if err := admin.CheckGroupings(by); err != nil {
 		return wrongUse("--%w", err)
 	}
-	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	head := "pending\t" + strings.Join(by, "\t") + "\n"
-	text := func(g *admin.DeletionGroup) error {
-		fmt.Fprintf(table, "%s%d", head, g.Pending)
-		head = ""
-		for _, name := range by {
-			edit := "-"
-			if g.Edit != 0 {
-				edit = strconv.FormatUint(g.Edit, 10)
-			}
-			fmt.Fprintf(table, "\t%s", map[string]string{"host": g.Host, "reason": cmp.Or(g.Reason, "-"), "class": g.Class, "edit": edit}[name])
-		}
-		fmt.Fprintln(table)
-		return nil
-	}
-	err := list(c, withSettings(toRead), noDeletion, text, func(client *admin.Client, fn func(admin.DeletionGroup) error) error {
-		var counts admin.DeletionCounts
-		query := q.Values()
-		query.Set("by", strings.Join(by, ","))
-		if err := client.Get(c.Context, "/deletions/counts", query, &counts); err != nil {
-			return err
-		}
-		for _, g := range counts.Items {
-			if err := fn(g); err != nil {
-				return err
-			}
-		}
-		return nil
+	query := q.Values()
+	query.Set("by", c.String("by"))
+	var counts admin.DeletionCounts
+	err := ask(c, withSettings(toRead), func(client *admin.Client) error {
+		return client.Get(c.Context, "/deletions/counts", query, &counts)
 	})
+	if err == nil && len(counts.Items) == 0 && !c.Bool("json") {
+		fmt.Fprintln(c.App.ErrWriter, noDeletion)
+	}
+	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	for i, g := range counts.Items {
+		if i == 0 && !c.Bool("json") {
+			fmt.Fprintln(table, "pending\t"+strings.Join(by, "\t"))
+		}
+		edit := "-"
+		if g.Edit != 0 {
+			edit = strconv.FormatUint(g.Edit, 10)
+		}
+		cells := map[string]string{"host": g.Host, "reason": cmp.Or(g.Reason, "-"), "class": g.Class, "edit": edit}
+		err = errors.Join(err, show(c, g, func() error {
+			fmt.Fprint(table, g.Pending)
+			for _, name := range by {
+				fmt.Fprint(table, "\t"+cells[name])
+			}
+			_, err := fmt.Fprintln(table)
+			return err
+		}))
+	}
 	return errors.Join(err, table.Flush())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// TestPrintDeletion: a new text does not leave, and no visit has seen what an edit made.
-func TestPrintDeletion(t *testing.T) {
+// TestDeletionText: a new text does not leave, and no visit has seen what an edit made.
+func TestDeletionText(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	now := clock.Local(at)
 	for want, d := range map[string]admin.Deletion{
@@ -22,7 +22,7 @@ func TestPrintDeletion(t *testing.T) {
 	} {
 		d.Since, d.LastSeen, d.NotBefore, d.URL = at, at, &at, "http://a/"
 		var out strings.Builder
-		if err := printDeletion(&out, &d); err != nil || !strings.HasSuffix(out.String(), "http://a/  "+want) {
+		if err := texts(&out, unpainted)("deletion", &d); err != nil || !strings.HasSuffix(out.String(), "http://a/  "+want) {
 			t.Errorf("%q, %v, want %q", &out, err, want)
 		}
 	}

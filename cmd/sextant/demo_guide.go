@@ -70,8 +70,7 @@ func (g *guide) show(ctx context.Context, link string) error {
 	if err := g.compare(status); err != nil || g.once {
 		return err
 	}
-	g.suggest(link)
-	return nil
+	return g.suggest(link)
 }
 
 // change changes the sites, and makes the crawl visit them again.
@@ -132,31 +131,15 @@ func (g *guide) wait(ctx context.Context, more func(admin.Status) bool) (admin.S
 }
 
 // suggest prints what to look at, as working commands.
-func (g *guide) suggest(link string) {
+func (g *guide) suggest(link string) error {
 	at, _, _ := strings.Cut(link, "signin?")
-	fmt.Fprintf(g.out, "\nIn the browser:\n    %-66s  the console\n    %-66s  the indexer's search\n", at, address(g.indexer)+"/?"+url.Values{"q": {site.SampleQuery}}.Encode())
-	fmt.Fprintln(g.out, "\nIn another terminal, in this folder:")
-	sextant, data := ownCommand(), " -d "+shellWord(g.data())
-	library := address(g.sites[1])
-	for _, try := range [][2]string{
-		{"status", "how the crawl stands"},
-		{"deletions", "four manuals are gone: believe it?"},
-		{"deletions release --host " + library, "yes: delete them from the index"},
-		{"outbox --state dead", "what the indexer refused, and why"},
-		{"report broken", "broken links, and the pages that have them"},
-		{"report changes", "what changed, page by page"},
-		{"urls --class permanent", "what went wrong"},
-		{"explain " + address(g.sites[0]) + "/news/2024/storm-edda", "why a page is crawled as it is"},
-		{"fetch " + library + "/manuals/heron-50", "what would become of a page"},
-	} {
-		command, config := try[0], ""
-		if strings.HasPrefix(command, "explain") || strings.HasPrefix(command, "fetch") {
-			config = " -c " + shellWord(filepath.Join(g.data(), "config"))
-		}
-		fmt.Fprintf(g.out, "    # %s\n    %s %s%s%s\n", try[1], sextant, command, config, data)
-	}
-	fmt.Fprintf(g.out, "\nThe documents as files: %s\nThe operator's token:   %s\nServing until Ctrl-C; all of it is removed then.\n",
-		filepath.Join(g.data(), "out"), admin.TokenPath(g.data(), admin.Operator))
+	data := " -d " + shellWord(g.data())
+	return texts(g.out, unpainted)("demo", map[string]string{
+		"Console": at, "Search": address(g.indexer) + "/?" + url.Values{"q": {site.SampleQuery}}.Encode(),
+		"Sextant": ownCommand(), "Data": data, "Config": " -c " + shellWord(filepath.Join(g.data(), "config")) + data,
+		"Site": address(g.sites[0]), "Library": address(g.sites[1]),
+		"Out": filepath.Join(g.data(), "out"), "Token": admin.TokenPath(g.data(), admin.Operator),
+	})
 }
 
 // ownCommand returns how this program was started: by go run, by a path, or by its name.

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 func listEvents(c *cli.Context) error {
@@ -23,25 +20,11 @@ func listEvents(c *cli.Context) error {
 	if n := c.Int("limit"); n > 0 && n < len(all) {
 		all = all[:n]
 	}
-	out := json.NewEncoder(c.App.Writer)
-	out.SetEscapeHTML(false)
+	text := line[events.Event](c, "event")
 	for _, e := range slices.Backward(all) {
-		if c.Bool("json") {
-			if err := out.Encode(e); err != nil {
-				return err
-			}
-			continue
+		if err := show(c, e, func() error { return text(&e) }); err != nil {
+			return err
 		}
-		line := clock.Local(e.At) + "  " + e.Kind
-		for _, part := range []string{e.Host, clock.Localize(e.Text)} {
-			if part != "" {
-				line += ": " + part
-			}
-		}
-		if e.Who != "" {
-			line += " (" + e.Who + ")"
-		}
-		fmt.Fprintln(c.App.Writer, line)
 	}
 	return nil
 }

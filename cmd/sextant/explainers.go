@@ -84,8 +84,7 @@ func (x *explainedCrawler) show(c *cli.Context, raw string, named bool) (ok bool
 		told.Crawler = x.name
 	}
 	return true, show(c, told, func() error {
-		printExplanation(c.App.Writer, told, told.Answer(), painter(c))
-		return nil
+		return texts(c.App.Writer, painter(c))("explained", explained{told, told.Answer()})
 	})
 }
 

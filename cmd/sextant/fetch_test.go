@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -13,9 +12,9 @@ import (
 func TestFetchTellsOfCutLinks(t *testing.T) {
 	for cut, want := range map[bool]int{false: 0, true: 1} {
 		var out strings.Builder
-		explanation{w: &out}.page(&admin.FetchedPage{Read: true, Follows: true, Links: 50_000, LinksCut: cut}, 0)
-		if n := strings.Count(out.String(), "links     50000 of more"); n != want {
-			t.Errorf("cut %t: told %d times:\n%s", cut, n, &out)
+		err := texts(&out, unpainted)("page", shownPage{&admin.FetchedPage{Read: true, Follows: true, Links: 50_000, LinksCut: cut}, 0})
+		if n := strings.Count(out.String(), "links     50000 of more"); err != nil || n != want {
+			t.Errorf("cut %t: told %d times, %v:\n%s", cut, n, err, &out)
 		}
 	}
 }
@@ -26,8 +25,10 @@ func TestUnreadWords(t *testing.T) {
 		"not-read": "nothing reads its type: it has its URL and metas alone",
 		"memory":   "its text cannot be read (extraction_error memory): it has its URL and metas alone",
 	} {
-		if got := unreadWords(&admin.FetchedPage{Metas: []extract.Meta{{Name: "extraction_error", Content: reason}}}); got != want {
-			t.Errorf("%q, want %q", got, want)
+		var out strings.Builder
+		page := &admin.FetchedPage{Metas: []extract.Meta{{Name: "extraction_error", Content: reason}}}
+		if err := texts(&out, unpainted)("page", shownPage{page, 0}); err != nil || !strings.HasPrefix(out.String(), "  page      "+want+"\n") {
+			t.Errorf("%q, want %q (%v)", &out, want, err)
 		}
 	}
 }
@@ -42,11 +43,9 @@ func TestRenderedWords(t *testing.T) {
 		"nothing was left of it, maybe by an error of its scripts: it is read as its server": {Plain: plain, Page: plain, Rendered: &admin.FetchedRendered{Emptied: true}},
 	} {
 		var b strings.Builder
-		printRendered(f, func(name, format string, args ...any) {
-			fmt.Fprintf(&b, "  %-9s "+format+"\n", append([]any{name}, args...)...)
-		})
-		if said := b.String(); !strings.Contains(said, want) || strings.Contains(want, "it was not") && strings.Contains(said, "0 ms") {
-			t.Errorf("%q is not in\n%s", want, said)
+		err := texts(&b, unpainted)("rendered", f)
+		if said := b.String(); err != nil || !strings.Contains(said, want) || strings.Contains(want, "it was not") && strings.Contains(said, "0 ms") {
+			t.Errorf("%q is not in\n%s (%v)", want, said, err)
 		}
 	}
 }

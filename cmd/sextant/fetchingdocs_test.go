@@ -67,7 +67,9 @@ func TestRenderingDocumentation(t *testing.T) {
 		t.Errorf("the crawl has %+v\n%s", documents, said)
 	}
 	var out strings.Builder
-	printFetched(&out, f, 100, unpainted)
+	if err := texts(&out, unpainted)("fetched", shownFetch{f, 100}); err != nil {
+		t.Error(err)
+	}
 	for _, want := range []string{`before    title "App", 0 characters, 0 links`, "an application shell: only its scripts fill it", "by a browser in ", "title     A lamp of tin", "script " + site.URL + "/app.js: 200", " " + site.URL + "/api/products/7: 200", " ms for a browser, its start included"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)

@@ -133,27 +133,36 @@ func TestHeadline(t *testing.T) {
 			s.Rates.PagesPerS = 0.84
 			return s
 		}(),
-		"a: idle, nothing waits, 1 deletion pending, 2 dead letters": busy(crawl.Status{
-			Crawler: "a", IdleCode: crawl.IdleNoURL, Outbox: crawl.OutboxStatus{Pending: 1, Dead: 2},
+		"a: idle (nothing waits), 1 deletion pending, 2 dead letters": busy(crawl.Status{
+			Crawler: "a", IdleCode: crawl.IdleNoURL, Idle: "nothing waits", Outbox: crawl.OutboxStatus{Pending: 1, Dead: 2},
 		}),
-		"a: idle, nothing waits, 3 deletions and 60 new texts pending": {
-			Status:        crawl.Status{Crawler: "a", IdleCode: crawl.IdleNoURL, Outbox: crawl.OutboxStatus{Pending: 63}},
+		"a: idle (nothing waits), 3 deletions and 60 new texts pending": {
+			Status:        crawl.Status{Crawler: "a", IdleCode: crawl.IdleNoURL, Idle: "nothing waits", Outbox: crawl.OutboxStatus{Pending: 63}},
 			PendingCounts: admin.PendingCounts{NewTexts: 60},
 		},
-		"a: paused, 1,188 waiting":                                      busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused, Pending: waiting}),
-		"a: waiting for the indexer, the outbox is full, 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
-		"a: waiting for the disk":                                       busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow}),
-		"a: idle, what waits is in fifos of weight 0, 1,188 waiting":    busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Pending: waiting}),
-		"a: not running, 1,188 waiting":                                 busy(crawl.Status{Crawler: "a", Idle: admin.NotRunning, Pending: waiting}),
-		"crawl: not running, and paused":                                busy(crawl.Status{Idle: admin.NotRunning, Paused: true}),
+		"a: paused (nothing is fetched until it is resumed), 1,188 waiting":                           busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused, Pending: waiting}),
+		"a: stopped (the outbox is full, because an indexer does not take what waits), 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
+		"a: crawling slowly (the store is slow)":                                                      busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow, Idle: "the store is slow"}),
+		"a: idle (all fifos are off), 1,188 waiting":                                                  busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Idle: "all fifos are off", Pending: waiting}),
+		"a: not running, 1,188 waiting":                                                               busy(crawl.Status{Crawler: "a", Idle: admin.NotRunning, Pending: waiting}),
+		"crawl: not running (paused until it is resumed)":                                             busy(crawl.Status{Idle: admin.NotRunning, Paused: true}),
 	} {
-		if got := headline(s, unpainted); got != want {
+		if got := headline(t, s, unpainted); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := headline(busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused}), painted); got != "a: \x1b[33mpaused\x1b[0m" {
+	paused := busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused})
+	if got := headline(t, paused, painted); got != "a: \x1b[33mpaused\x1b[0m (nothing is fetched until it is resumed)" {
 		t.Errorf("in colour: %q", got)
 	}
+}
+
+func headline(t *testing.T, s *admin.Status, p paint) string {
+	var out strings.Builder
+	if err := texts(&out, p)("headline", s); err != nil {
+		t.Error(err)
+	}
+	return out.String()
 }
 
 // TestNoColoursInPipes: what is no terminal gets none.

@@ -2,14 +2,11 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/push"
 )
 
@@ -24,9 +21,12 @@ func outbox(c *cli.Context) error {
 		}
 		return listOutbox(c)
 	}
-	chosen := chosenOrders(c)
-	d := admin.DeadLetters{Target: chosen.Target, Source: chosen.Source, All: c.Bool("all")}
-	d.URLs = slices.Concat(urls, chosen.URLs)
+	d := admin.DeadLetters{Target: c.String("target"), All: c.Bool("all")}
+	d.URLs = slices.Concat(urls, c.StringSlice("url"))
+	if c.IsSet("source") {
+		source := c.String("source")
+		d.Source = &source
+	}
 	if s := push.State(c.String("state")); s != "" && s != push.DeadLetter {
 		return wrongUse("outbox %s --state %s: only dead letters are sent again or dropped; pending deletions are released or dropped by sextant deletions", what, s)
 	}
@@ -48,35 +48,25 @@ func outbox(c *cli.Context) error {
 	return err
 }
 
-// chosenOrders reads the flags that select orders, except for --state.
-func chosenOrders(c *cli.Context) push.Selection {
-	sel := push.Selection{Target: c.String("target"), URLs: c.StringSlice("url")}
-	if c.IsSet("source") {
-		source := c.String("source")
-		sel.Source = &source
-	}
-	return sel
-}
-
 // listOutbox prints the orders of the running service or of the store.
-func listOutbox(c *cli.Context) (err error) {
-	sel := chosenOrders(c)
-	if sel.State, err = push.ParseState(c.String("state")); err != nil {
+func listOutbox(c *cli.Context) error {
+	if _, err := push.ParseState(c.String("state")); err != nil {
 		return wrongUse("--state: %w", err)
 	}
-	each := func(client *admin.Client, fn func(push.Listed) error) error {
-		return client.Orders(c.Context, sel, fn)
+	query := admin.Query("state", c.String("state"), "target", c.String("target"))
+	query["url"] = c.StringSlice("url")
+	if c.IsSet("source") {
+		query.Set("source", c.String("source"))
 	}
 	if !c.Bool("count") {
-		text := func(o *push.Listed) error { return printOrder(c.App.Writer, o) }
-		return list(c, toRead, "no matching order is in the outbox", text, each)
+		return list(c, toRead, "no matching order is in the outbox", line[push.Listed](c, "order"), "/outbox", query)
 	}
 	sums := map[push.State]*orderSum{}
 	for _, state := range push.States() {
 		sums[state] = &orderSum{}
 	}
-	err = ask(c, toRead, func(client *admin.Client) error {
-		return each(client, func(o push.Listed) error {
+	err := ask(c, toRead, func(client *admin.Client) error {
+		return admin.Each(c.Context, client, "/outbox", query, func(o push.Listed) error {
 			sums[o.State].Orders++
 			sums[o.State].Bytes += o.Bytes
 			return nil
@@ -85,37 +75,11 @@ func listOutbox(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	var lines []string
-	for _, state := range push.States() {
-		sum := sums[state]
-		lines = append(lines, fmt.Sprintf("%-7s  %s, %s", state, count(sum.Orders, "order"), size(int64(sum.Bytes))))
-	}
-	return say(c, sums, strings.Join(lines, "\n"))
+	return showText(c, "sums", sums)
 }
 
 // orderSum is the number of orders, and the size of their bodies.
 type orderSum struct {
 	Orders int    `json:"orders"`
 	Bytes  uint64 `json:"bytes"`
-}
-
-// printOrder prints an order on a line, with the message of the target that refused it.
-func printOrder(w io.Writer, o *push.Listed) error {
-	at := strings.Repeat(" ", len(clock.LocalForm))
-	if !o.At.IsZero() {
-		at = clock.Local(o.At)
-	}
-	op := o.Op.String()
-	if o.Moves {
-		op = "move"
-	}
-	line := fmt.Sprintf("%-7s  %s  %-6s  %s", o.State, at, op, o.URL)
-	if o.Source != "" {
-		line += "  source " + o.Source
-	}
-	if o.Target != "" {
-		line += fmt.Sprintf("  refused by %s: %s", o.Target, clock.Localize(o.Words))
-	}
-	_, err := fmt.Fprintln(w, line)
-	return err
 }

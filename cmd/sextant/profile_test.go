@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/testing/copysites"
-	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
 // profiledConfig is what a crawl does that has one host to itself: all that is on by default,
@@ -38,12 +40,13 @@ func TestProfile(t *testing.T) {
 	}
 	site := httptest.NewServer(profiledSite())
 	defer site.Close()
-	dir, address := t.TempDir(), testport.Reserve(t)
+	dir := t.TempDir()
 	config := filepath.Join(dir, "CrawlConfig.xml")
 	if err := os.WriteFile(config, fmt.Appendf(nil, profiledConfig, site.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	crawl := process(t, "run", "--listen=off", "--pprof="+address, "-c", config, "-d", filepath.Join(dir, "data"))
+	data := filepath.Join(dir, "data")
+	crawl := process(t, "run", "--listen=off", "-c", config, "-d", data)
 	crawl.Stderr = os.Stderr
 	if err := crawl.Start(); err != nil {
 		t.Fatal(err)
@@ -54,17 +57,20 @@ func TestProfile(t *testing.T) {
 		_ = crawl.Process.Kill()
 		t.Log("the crawl that was killed:", <-ended)
 	}()
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", admin.SocketPath(data))
+	}}}
 	var answer *http.Response
-	for answer == nil {
+	for {
 		var err error
-		if answer, err = http.Get("http://" + address + "/debug/pprof/profile?seconds=25"); err == nil {
+		if answer, err = client.Get("http://localhost/debug/pprof/profile?seconds=25"); err == nil && answer.StatusCode == http.StatusOK {
 			break
 		}
 		select {
 		case err := <-ended:
 			ended <- err
 			t.Fatalf("the crawl ended: %v", err)
-		case <-time.After(50 * time.Millisecond): // it has not begun to listen
+		case <-time.After(50 * time.Millisecond): // it has not begun to answer
 		}
 	}
 	defer answer.Body.Close()

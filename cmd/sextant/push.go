@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/compare"
-	"github.com/sextant-crawler/sextant/push/wire"
 )
 
 func pushVerify(c *cli.Context) error {
@@ -29,37 +27,11 @@ func pushVerify(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return printPushReport(c, report)
-}
-
-func printPushReport(c *cli.Context, r *compare.Report) error {
-	out := c.App.Writer
-	for _, words := range r.Refused {
+	for _, words := range report.Refused {
 		fmt.Fprintln(c.App.ErrWriter, words)
 	}
-	if c.Bool("json") {
-		if err := json.NewEncoder(out).Encode(r); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprintf(out, "%s: %s pushed, %s in the index\n", r.Target, count(int(r.Stored), "document"), count(int(r.Indexed), "document")) //nolint:gosec // they fit
-		for _, d := range []struct {
-			compare.Difference
-			word, done string
-			n          int
-		}{{r.Missing, "missing", "queued to be fetched again", r.Requeued}, {r.Foreign, "foreign", "deleted", r.Deleted}} {
-			fmt.Fprintf(out, "%s: %d", d.word, d.Count)
-			if d.n > 0 {
-				fmt.Fprintf(out, ", %d %s", d.n, d.done)
-			}
-			fmt.Fprintln(out)
-			for _, u := range d.Samples {
-				fmt.Fprintln(out, "  "+wire.Plain(u))
-			}
-		}
-	}
-	if r.Missing.Count+r.Foreign.Count > 0 {
+	if err = showText(c, "compared", report); err == nil && report.Missing.Count+report.Foreign.Count > 0 {
 		return no(nil)
 	}
-	return nil
+	return err
 }

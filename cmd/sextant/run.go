@@ -6,7 +6,6 @@ import (
 	stdlog "log"
 	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -28,7 +27,6 @@ func runFlags() []cli.Flag {
 		yesToEdit(), renewNow(),
 		&cli.StringFlag{Name: "memory-limit", EnvVars: env("memory-limit"), Usage: "`SIZE` of memory to stay below, such as 512MiB or 2GiB, mapped files not counted; or off (default: 1GiB, or three quarters of the container's if that is less); GOMEMLIMIT takes precedence"},
 		&cli.IntFlag{Name: "threads", EnvVars: env("threads"), Usage: "fetch at most `N` URLs at once, all Crawlers together (default: the sum of their nthreads)"},
-		&cli.StringFlag{Name: "pprof", EnvVars: env("pprof"), Usage: "serve Go's profiles under /debug/pprof/ on this loopback `ADDR` (default: off)"},
 	), accessFlags()...)
 }
 
@@ -47,11 +45,6 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	stopPprof, err := startPprof(c, log)
-	if err != nil {
-		return err
-	}
-	defer stopPprof()
 	parsed, report, err := loadConfig(c)
 	if err != nil {
 		return err
@@ -86,8 +79,10 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := printSummary(c, summary.Crawls); err != nil {
-		return err
+	for i := range summary.Crawls { // for programs one object a line
+		if err := showText(c, "summary", &summary.Crawls[i]); err != nil {
+			return err
+		}
 	}
 	if !start.Once.Drain {
 		return nil
@@ -137,16 +132,6 @@ func (w aboveProgress) Write(line []byte) (int, error) {
 		return 0, err
 	}
 	return len(line), nil
-}
-
-// printSummary prints the result of each Crawler, for programs as one object a line.
-func printSummary(c *cli.Context, crawls []service.CrawlSummary) error {
-	for i := range crawls {
-		if err := say(c, &crawls[i], strings.Join(crawls[i].Lines(), "\n")); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // memoryBudget reads the flag: bytes, 0 without it, or service.NoMemoryLimit.

@@ -72,11 +72,11 @@ func TestStatusOfEdits(t *testing.T) {
 	s := admin.Status{}
 	s.Outbox.Pending = 75
 	for n := range uint64(25) {
-		s.Edits = append(s.Edits, admin.EditStatus{Edit: deletion.Edit{Number: n + 1, State: deletion.EditHeld}, Pending: 3, Moves: 1})
+		s.Edits = append(s.Edits, admin.EditStatus{Edit: deletion.Edit{Number: n + 1, State: deletion.EditHeld}, LossCounts: admin.LossCounts{Pending: 3, Moves: 1}})
 	}
 	var out strings.Builder
 	printStatus(&out, &s, unpainted)
-	if got := out.String(); !strings.Contains(got, "5 older edits: 10 deletions and 5 moves off a target pending") ||
+	if got := out.String(); !strings.Contains(got, "5 older edits: see sextant deletions --by edit") ||
 		strings.Contains(got, "edit 5:") || !strings.Contains(got, "edit 6:") || !strings.Contains(got, "edit 25:") {
 		t.Error(got)
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -248,23 +250,34 @@ func theService(c *cli.Context, crawler, then string) (*admin.Client, error) {
 	return client, err
 }
 
-// lister calls fn for each item of a list.
-type lister[T any] = func(client *admin.Client, fn func(T) error) error
-
-// list prints the items of each, by text for people. none is the message for an empty list, on stderr, so that stdout
-// contains only the list.
-func list[T any](c *cli.Context, of storeOf, none string, text func(*T) error, each lister[T]) error {
-	shown := 0
+// list prints the items of a list of the API, up to --limit of them, by text for people. none is the message for an
+// empty list, on stderr, so that stdout contains only the list.
+func list[T any](c *cli.Context, of storeOf, none string, text func(*T) error, path string, query url.Values) error {
+	shown, limit := 0, c.Int("limit")
 	err := ask(c, of, func(client *admin.Client) error {
-		return each(client, func(v T) error {
-			shown++
-			return show(c, v, func() error { return text(&v) })
+		return admin.Each(c.Context, client, path, query, func(v T) error {
+			if shown++; limit > 0 && shown > limit {
+				return errEnough
+			}
+			return show(c, &v, func() error { return text(&v) })
 		})
 	})
 	if err == nil && shown == 0 && !c.Bool("json") {
 		fmt.Fprintln(c.App.ErrWriter, none)
 	}
+	if errors.Is(err, errEnough) {
+		return nil
+	}
 	return err
+}
+
+// errEnough ends a list that prints only its first items.
+var errEnough = errors.New("enough was printed")
+
+// line returns the function that prints an item by a template.
+func line[T any](c *cli.Context, template string) func(*T) error {
+	write := texts(c.App.Writer, painter(c))
+	return func(v *T) error { return write(template, v) }
 }
 
 // show prints v, by text for people.
@@ -272,7 +285,14 @@ func show(c *cli.Context, v any, text func() error) error {
 	if !c.Bool("json") {
 		return text()
 	}
-	return json.NewEncoder(c.App.Writer).Encode(v)
+	return jsonTo(c.App.Writer).Encode(v)
+}
+
+// jsonTo returns an encoder that leaves the & of URLs as it is.
+func jsonTo(w io.Writer) *json.Encoder {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return out
 }
 
 // decision reads the arguments of a command that lists, or decides about URLs: one of the verbs, "" without one, and

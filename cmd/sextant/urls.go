@@ -1,18 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -76,16 +70,7 @@ func listURLs(c *cli.Context) error {
 		query.Set("limit", strconv.Itoa(limit))
 	}
 	text, end := urlPrinter(c)
-	n := 0
-	each := func(client *admin.Client, fn func(report.StoredURL) error) error {
-		return admin.Each(c.Context, client, "/urls", query, func(u report.StoredURL) error {
-			if n++; limit > 0 && n > limit {
-				return errEnough
-			}
-			return fn(u)
-		})
-	}
-	if err = list(c, toRead, "no matching URL is stored", text, each); err != nil && !errors.Is(err, errEnough) {
+	if err := list(c, toRead, "no matching URL is stored", text, "/urls", query); err != nil {
 		return err
 	}
 	return end()
@@ -98,27 +83,11 @@ func urlPrinter(c *cli.Context) (text func(*report.StoredURL) error, end func() 
 		csv := report.NewCSV(out, report.KindURLs)
 		return func(u *report.StoredURL) error { return csv.Put(*u) }, csv.End
 	case onTerminal(c):
-		return func(u *report.StoredURL) error { return printURL(out, u) }, func() error { return nil }
+		return line[report.StoredURL](c, "url"), func() error { return nil }
 	default:
-		return func(u *report.StoredURL) error { return json.NewEncoder(out).Encode(u) }, func() error { return nil }
+		return func(u *report.StoredURL) error { return jsonTo(out).Encode(u) }, func() error { return nil }
 	}
 }
-
-// printURL prints a URL on a line, behind its columns.
-func printURL(w io.Writer, u *report.StoredURL) error {
-	fate, at := u.Fate, "-"
-	if u.Reason != "" && u.Reason != u.Fate {
-		fate += " (" + u.Reason + ")"
-	}
-	if u.FetchedAt != nil {
-		at = clock.Local(*u.FetchedAt)
-	}
-	_, err := fmt.Fprintf(w, "%3d  %-*s  %-30s  %s\n", u.Status, len(clock.LocalForm), at, strings.ReplaceAll(fate, "_", " "), u.URL)
-	return err
-}
-
-// errEnough ends a list that prints only its first entries.
-var errEnough = errors.New("enough was printed")
 
 // listLinks prints the pages that link to a URL.
 func listLinks(c *cli.Context, to string) error {
@@ -131,10 +100,6 @@ func listLinks(c *cli.Context, to string) error {
 	if err != nil {
 		return wrongUse("--links-to: %w", err)
 	}
-	out := json.NewEncoder(c.App.Writer)
-	out.SetEscapeHTML(false)
-	show := func(l report.LinkedFrom) error { return out.Encode(l) }
-	return ask(c, toRead, func(client *admin.Client) error {
-		return admin.Each(c.Context, client, "/links", url.Values{"to": {u.String()}}, show)
-	})
+	text := func(l *report.LinkedFrom) error { return jsonTo(c.App.Writer).Encode(l) }
+	return list(c, toRead, "no page is known to link to it", text, "/links", url.Values{"to": {u.String()}})
 }

@@ -28,12 +28,9 @@ type Meter struct {
 	Rendered               Rendered
 	HostTimes              HostTimes
 	HostPages              HostPages
-	LastRound              atomic.Pointer[Round] // nil: before the first
+	LastRound              atomic.Pointer[time.Time] // when it began; nil: before the first
 	pace                   pace
 }
-
-// Round is a round of discovery; Ended is zero while it runs.
-type Round struct{ Began, Ended time.Time }
 
 // Answered counts a response.
 func (m *Meter) Answered(r *fetcher.Response) {

@@ -137,6 +137,17 @@ func saidNo(status int, body []byte) error {
 	}
 }
 
+// Text reads a text from a route of the API.
+func (c *Client) Text(ctx context.Context, path string, query url.Values) (http.Header, []byte, error) {
+	answer, err := c.Ask(ctx, http.MethodGet, apiPath+path, query, nil, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.Header, text, err
+}
+
 // Get reads JSON from a route of the API.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) error {
 	return c.decode(ctx, http.MethodGet, path, query, nil, into)

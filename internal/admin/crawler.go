@@ -50,8 +50,8 @@ type Crawler interface {
 	HostTime(host weburl.HostKey) time.Duration
 	// HostPages counts a host's pages that were rendered or searched, nil for none.
 	HostPages(host weburl.HostKey) *meter.HostPagesStatus
-	// LastRound returns the last round of discovery, zero for none; ended is zero while it runs.
-	LastRound() (began, ended time.Time)
+	// LastRound returns when the last round of discovery began, zero for none.
+	LastRound() time.Time
 
 	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)
 	Refresh(ctx context.Context, s crawl.Selection) (crawl.Refreshed, error)

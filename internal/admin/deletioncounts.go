@@ -11,11 +11,7 @@ import (
 
 // DeletionCounts count pending deletions.
 type DeletionCounts struct {
-	Pending uint64 `json:"pending"`
-	// NewTexts counts those that keep the document in the index, with another text.
-	NewTexts uint64 `json:"new_texts"`
-	// Moves counts those that keep it in the index, but not in each target.
-	Moves uint64 `json:"moves"`
+	LossCounts
 	// OfIllHosts counts those of ill hosts.
 	OfIllHosts uint64 `json:"of_ill_hosts"`
 	// UpTo is the highest number among them, for DeletionQuery.UpTo of a decision.
@@ -27,19 +23,16 @@ type DeletionCounts struct {
 
 // DeletionGroup is a count of the deletions with the same values of the counted properties; the other fields are empty.
 type DeletionGroup struct {
-	Host     string `json:"host,omitempty"`
-	Reason   string `json:"reason,omitempty"`
-	Class    string `json:"class,omitempty"`
-	Edit     uint64 `json:"edit,omitempty"`
-	Pending  uint64 `json:"pending"`
-	NewTexts uint64 `json:"new_texts,omitempty"`
-	Moves    uint64 `json:"moves,omitempty"`
+	DeletionKey
+	LossCounts
 }
 
-// groupKey is the properties that deletions are counted by.
-type groupKey struct {
-	host, reason, class string
-	edit                uint64
+// DeletionKey holds the properties that deletions are counted by.
+type DeletionKey struct {
+	Host   string `json:"host,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Class  string `json:"class,omitempty"`
+	Edit   uint64 `json:"edit,omitempty"`
 }
 
 // DeletionGroupings returns the properties by which deletions can be counted.
@@ -62,44 +55,32 @@ func (l *Losses) CountDeletions(by []string, most int, each func(fn func(schedul
 		return nil, err
 	}
 	out, now := &DeletionCounts{}, time.Now()
-	groups := map[groupKey]*DeletionGroup{}
+	groups := map[DeletionKey]*DeletionGroup{}
 	err := each(func(s scheduler.StoredDeletion) error {
-		out.Pending++
+		out.add(&s)
 		out.UpTo = max(out.UpTo, s.Seq)
-		if s.Replaces {
-			out.NewTexts++
-		}
-		if s.Reason == scheduler.ReasonTarget {
-			out.Moves++
-		}
 		if h, _ := l.hostOf(&s); h.Ill {
 			out.OfIllHosts++
 		}
-		var k groupKey
+		var k DeletionKey
 		for _, name := range by {
 			switch name {
 			case "host":
-				k.host = originOf(s.URL)
+				k.Host = originOf(s.URL)
 			case "reason":
-				k.reason = s.Reason.String()
+				k.Reason = s.Reason.String()
 			case "class":
-				k.class = l.class(&s, now)
+				k.Class = l.class(&s, now)
 			case "edit":
-				k.edit = s.Edit
+				k.Edit = s.Edit
 			}
 		}
 		g := groups[k]
 		if g == nil {
-			g = &DeletionGroup{Host: k.host, Reason: k.reason, Class: k.class, Edit: k.edit}
+			g = &DeletionGroup{DeletionKey: k}
 			groups[k] = g
 		}
-		g.Pending++
-		if s.Replaces {
-			g.NewTexts++
-		}
-		if s.Reason == scheduler.ReasonTarget {
-			g.Moves++
-		}
+		g.add(&s)
 		return nil
 	})
 	out.Items = []DeletionGroup{}

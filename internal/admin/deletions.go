@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +31,8 @@ func (c *call) chosen() (each func(fn func(scheduler.StoredDeletion) error) erro
 	}, nil
 }
 
-// deletions lists deletions, oldest first: a cursor is the number of the next.
+// deletions lists deletions: a page has the newest first, and a cursor is the number of the next; JSON Lines have the
+// oldest first.
 func (s *Server) deletions(c *call) (any, error) {
 	from, err := parseSeq(c.query.Get("cursor"))
 	if err != nil {
@@ -44,14 +47,26 @@ func (s *Server) deletions(c *call) (any, error) {
 		return nil, err
 	}
 	now := time.Now()
-	return list(s, c, "listing deletions", func(fn func(any, string) error) error {
-		return each(func(d scheduler.StoredDeletion) error {
-			if d.Seq < from {
-				return nil
-			}
-			return fn(losses.Deletion(&d, now), strconv.FormatUint(d.Seq, 10))
+	if wantsLines(c.r) {
+		return s.lines(c, "listing deletions", c.number("limit"), func(fn func(any, string) error) error {
+			return each(func(d scheduler.StoredDeletion) error { return fn(losses.Deletion(&d, now), "") })
 		})
+	}
+	page, limit := Page{Items: []any{}}, cmp.Or(c.number("limit"), defaultLimit)
+	var last []scheduler.StoredDeletion // of the walk, one more than the page has
+	err = each(func(d scheduler.StoredDeletion) error {
+		if from == 0 || d.Seq <= from {
+			last = append(last[max(len(last)-limit, 0):], d)
+		}
+		return nil
 	})
+	if len(last) > limit {
+		page.Next, last = strconv.FormatUint(last[0].Seq, 10), last[1:]
+	}
+	for _, d := range slices.Backward(last) {
+		page.Items = append(page.Items, losses.Deletion(&d, now))
+	}
+	return page, err
 }
 
 // Decided counts the released or dropped deletions, and among them the new texts of documents that stay. OfEdits counts

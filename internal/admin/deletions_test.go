@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,9 +37,22 @@ func TestDeletionsOfClient(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	for cursor, want := range map[string][]uint64{"": {3, 2}, "1": {1}} { // a page has the newest first
+		page, err := asked[struct {
+			Items []Deletion
+			Next  string
+		}](t, a, "/deletions", "limit", "2", "cursor", cursor)
+		var numbers []uint64
+		for _, d := range page.Items {
+			numbers = append(numbers, d.Number)
+		}
+		if err != nil || !slices.Equal(numbers, want) || (page.Next == "1") != (cursor == "") {
+			t.Errorf("the page at %q has %d, then %q (%v)", cursor, numbers, page.Next, err)
+		}
+	}
 	counts, err := asked[DeletionCounts](t, a, "/deletions/counts", "by", "host,class")
-	wantCounts := DeletionCounts{Pending: 3, NewTexts: 1, OfIllHosts: 2, UpTo: 3, Groups: 3, Items: []DeletionGroup{
-		{Host: "http://a.test", Class: "few", Pending: 1, NewTexts: 1}, {Host: "https://b.test", Class: "edit", Pending: 1}, {Host: "https://b.test", Class: "most", Pending: 1},
+	wantCounts := DeletionCounts{LossCounts: LossCounts{Pending: 3, NewTexts: 1}, OfIllHosts: 2, UpTo: 3, Groups: 3, Items: []DeletionGroup{
+		{DeletionKey{Host: "http://a.test", Class: "few"}, LossCounts{Pending: 1, NewTexts: 1}}, {DeletionKey{Host: "https://b.test", Class: "edit"}, LossCounts{Pending: 1}}, {DeletionKey{Host: "https://b.test", Class: "most"}, LossCounts{Pending: 1}},
 	}}
 	if diff := cmp.Diff(wantCounts, counts); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

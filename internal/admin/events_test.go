@@ -118,7 +118,7 @@ func mustRequest(t *testing.T) *http.Request {
 // together, once an hour.
 func TestRoundsAreEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := fakeCrawler{name: "a", store: teststore.New(t), round: new([2]time.Time)}
+		c := fakeCrawler{name: "a", store: teststore.New(t), round: new(time.Time)}
 		s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 		var told []string
 		s.Tell(About{Round: func(_, words string) { told = append(told, words) }})
@@ -130,7 +130,7 @@ func TestRoundsAreEvents(t *testing.T) {
 			s.watcher.see(t.Context(), c, &status)
 		}
 		see(0, 5) // before any round
-		c.round[0] = time.Now()
+		*c.round = time.Now()
 		see(3, 0)
 		see(1, 1200)
 		see(0, 3)
@@ -139,7 +139,7 @@ func TestRoundsAreEvents(t *testing.T) {
 		status.Schedules[0].Next = status.Schedules[0].Next.Add(24 * time.Hour)
 		see(0, 0)
 		see(4, 0)
-		c.round[0] = time.Now()
+		*c.round = time.Now()
 		see(2, 0)
 		see(0, 7)
 		time.Sleep(time.Hour)

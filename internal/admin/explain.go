@@ -125,7 +125,9 @@ func KnowledgeOf(ctx context.Context, c Explained) (k Knowledge, err error) {
 		return s, err
 	}
 	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, c.Losses, &s) }
-	k.Refused = deadLetters(func(sel push.Selection, fn func(push.Listed) error) error { return store.Orders(ctx, sel, fn) })
+	k.Refused = deadLetters(func(fn func(push.Listed) error) error {
+		return store.Orders(ctx, push.Selection{State: push.DeadLetter}, fn)
+	})
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
 		return report.Robots(ctx, store, agent, original, u)
 	}
@@ -147,7 +149,9 @@ func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 		return s, err
 	}
 	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
-	k.Refused = deadLetters(func(sel push.Selection, fn func(push.Listed) error) error { return c.Orders(ctx, sel, fn) })
+	k.Refused = deadLetters(func(fn func(push.Listed) error) error {
+		return Each(ctx, c, "/outbox", url.Values{"state": {string(push.DeadLetter)}}, fn)
+	})
 	k.Robots = func(agent string, original bool, u weburl.URL) (said string, err error) {
 		ask := url.Values{"url": {u.String()}, "agent": {agent}, "original": {strconv.FormatBool(original)}}
 		err = c.Get(ctx, "/robots", ask, &said)
@@ -157,10 +161,10 @@ func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 }
 
 // deadLetters finds dead letters by their URLs. They are listed once, when the first is asked for.
-func deadLetters(list func(push.Selection, func(push.Listed) error) error) func(string) (*push.Listed, error) {
+func deadLetters(list func(func(push.Listed) error) error) func(string) (*push.Listed, error) {
 	all := sync.OnceValues(func() (map[string]*push.Listed, error) {
 		dead := map[string]*push.Listed{}
-		return dead, list(push.Selection{State: push.DeadLetter}, func(o push.Listed) error {
+		return dead, list(func(o push.Listed) error {
 			if known := dead[o.URL]; known == nil || known.Seq < o.Seq {
 				dead[o.URL] = &o
 			}

@@ -82,7 +82,7 @@ func TestDiskLow(t *testing.T) {
 		{0, 0, false},
 	} {
 		s := StoreStatus{DiskSize: tt.size, DiskFree: tt.free, DiskNeeded: need}
-		if _, low := s.DiskLow(); low != tt.low {
+		if low := s.DiskLow(); low != tt.low {
 			t.Errorf("%d of %d free: %v", tt.free, tt.size, low)
 		}
 	}
@@ -102,7 +102,7 @@ func TestObserve(t *testing.T) {
 	}, IllHosts: 2, Ill: []scheduler.IllHost{{Origin: "http://a", Since: testTime}}, LosingHosts: 5, Losing: []LosingHost{
 		{Host: "http://b", Class: "most", Pending: 3, NewTexts: 1, Documents: 9, SilentSince: utc(testTime), GoneAt: utc(testTime)},
 		{Host: "http://c", Class: "most", pooled: true}, {Host: "http://d", Class: "most", pooled: true}, {Host: "http://e", Class: "some"},
-	}, Edits: []EditStatus{{Edit: deletion.Edit{Number: 7, State: deletion.EditHeld}, Pending: 4}, {Edit: deletion.Edit{Number: 8, State: deletion.EditOpen}, Pending: 4}}}
+	}, Edits: []EditStatus{{Edit: deletion.Edit{Number: 7, State: deletion.EditHeld}, LossCounts: LossCounts{Pending: 4}}, {Edit: deletion.Edit{Number: 8, State: deletion.EditOpen}, LossCounts: LossCounts{Pending: 4}}}}
 	var got notices.Observation
 	s.observe(&got)
 	var words []string

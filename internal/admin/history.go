@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -104,12 +105,10 @@ func figures() []figure {
 		{"writes_per_s", true, storeFigure(func(s *StoreStatus) float64 { return float64(s.Writes) })},
 		{"commit_s", false, storeFigure(func(s *StoreStatus) float64 { return s.LastCommitS })},
 	}
-	for source := range scheduler.Sources {
-		name := scheduler.Source(source).String()
+	for _, name := range scheduler.SourceWords() {
 		all = append(all, figure{"depth_" + name, false, func(s *Status) float64 { return float64(s.Pending[name]) }})
 	}
-	for source := range scheduler.Sources {
-		name := scheduler.Source(source).String()
+	for _, name := range scheduler.SourceWords() {
 		all = append(all, figure{"taken_per_s_" + name, true, func(s *Status) float64 { return float64(s.Taken[name]) }})
 	}
 	for _, class := range report.ErrorClasses() {
@@ -152,9 +151,8 @@ type ring struct {
 	size    int
 	figures []figure
 
-	times  []int64 // Unix seconds
+	times  []int64 // Unix seconds, rising
 	points [][]float64
-	next   int // index of the next point, once the ring is full
 	// last holds the counters at the last point.
 	last   []float64
 	lastAt time.Time
@@ -178,15 +176,13 @@ func (r *ring) add(now time.Time, values []float64) {
 	}
 	r.last, r.lastAt = values, now
 	at := now.Unix()
-	if r.times != nil { // the clock may have been set back, and plots need rising times
-		at = max(at, r.times[(r.next+len(r.times)-1)%len(r.times)]+1)
+	if n := len(r.times); n > 0 { // the clock may have been set back, and plots need rising times
+		at = max(at, r.times[n-1]+1)
 	}
-	if len(r.times) < r.size {
-		r.times, r.points = append(r.times, at), append(r.points, point)
-		return
+	r.times, r.points = append(r.times, at), append(r.points, point)
+	if len(r.times) > r.size {
+		r.times, r.points = slices.Delete(r.times, 0, 1), slices.Delete(r.points, 0, 1)
 	}
-	r.times[r.next], r.points[r.next] = at, point
-	r.next = (r.next + 1) % r.size
 }
 
 // History is figures over time, in columns: Times[i] belongs to each Series[name][i].
@@ -216,18 +212,15 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 
 // columns returns the ring's points after a time, oldest first.
 func (r *ring) columns(crawler string, after int64) History {
-	first := 0
-	for first < len(r.times) && r.times[(r.next+first)%len(r.times)] <= after {
+	first, found := slices.BinarySearch(r.times, after)
+	if found {
 		first++
 	}
-	out := History{Crawler: crawler, StepS: r.step.Seconds(), Times: []int64{}}
-	for i := first; i < len(r.times); i++ {
-		out.Times = append(out.Times, r.times[(r.next+i)%len(r.times)])
-	}
+	out := History{Crawler: crawler, StepS: r.step.Seconds(), Times: append([]int64{}, r.times[first:]...)}
 	for column, f := range r.figures {
 		one := Series{f.name, make([]Figure, 0, len(out.Times))}
-		for i := first; i < len(r.times); i++ {
-			one.Values = append(one.Values, Figure(r.points[(r.next+i)%len(r.times)][column]))
+		for _, point := range r.points[first:] {
+			one.Values = append(one.Values, Figure(point[column]))
 		}
 		out.Series = append(out.Series, one)
 	}

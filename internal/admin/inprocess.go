@@ -12,9 +12,6 @@ import (
 // RoundTrip has a goroutine that runs the handler. It ends at the latest when the body of the response is closed,
 // which waits for it.
 
-// NotRunning is crawl.Status.Idle of a Crawler without a running service.
-const NotRunning = "not running"
-
 // InProcess returns a client of a Crawler without a running service. The routes of the API run in this process.
 func InProcess(c Crawler, service Service, configuration Configuration) *Client {
 	s := NewServer([]Crawler{c}, service, configuration, nil, slog.New(slog.DiscardHandler))

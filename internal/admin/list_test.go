@@ -39,6 +39,9 @@ func TestPages(t *testing.T) {
 		if len(all) != want {
 			t.Errorf("%s: %d entries, want %d", path, len(all), want)
 		}
+		if strings.Contains(path, "/deletions") {
+			slices.Reverse(all) // a page has the newest first
+		}
 		for limit := 1; limit <= 4; limit++ {
 			var got []string
 			for cursor, pages := "", 0; ; pages++ {

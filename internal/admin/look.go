@@ -4,7 +4,6 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -47,11 +46,6 @@ func (s *Server) traps(c *call) (any, error) {
 		out.HostURLs, err = c.crawler.HostURLs(c.r.Context(), u)
 	}
 	return out, err
-}
-
-func (s *Server) sessions(c *call) (any, error) {
-	status, err := c.crawler.Status(c.r.Context())
-	return append([]visit.SessionStatus{}, status.Sessions...), err
 }
 
 // Copies holds the state of duplicate detection.

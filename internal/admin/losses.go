@@ -153,8 +153,7 @@ type PendingCounts struct {
 	Moves uint64 `json:"moves_pending,omitempty"`
 
 	byBoth  map[[2]string]uint64 // reason and class
-	byEdit  map[uint64]uint64
-	moves   map[uint64]uint64 // Moves by edit
+	byEdit  map[uint64]LossCounts
 	origins map[weburl.HostKey]string
 	texts   map[weburl.HostKey]int // NewTexts by host
 	early   bool                   // some host was not judged yet
@@ -171,12 +170,11 @@ func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Tim
 	if _, known := l.hostOf(d); !known && d.Edit == 0 {
 		n.early = true
 	}
-	if d.Edit != 0 {
-		n.byEdit[d.Edit]++
-	}
+	of := n.byEdit[d.Edit]
+	of.add(d)
+	n.byEdit[d.Edit] = of
 	if d.Reason == scheduler.ReasonTarget {
 		n.Moves++
-		n.moves[d.Edit]++
 	}
 	if d.Replaces {
 		n.NewTexts++
@@ -195,12 +193,8 @@ func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Tim
 // EditStatus is an edit of the rules, with its pending deletions.
 type EditStatus struct {
 	deletion.Edit
-	Pending uint64 `json:"pending"`
-	Moves   uint64 `json:"moves,omitempty"` // of those pending: off a target
+	LossCounts
 }
-
-// Words describes its pending losses.
-func (e *EditStatus) Words() string { return LossWords(e.Pending, 0, e.Moves) }
 
 // String returns a line for people.
 func (e EditStatus) String() string {
@@ -257,7 +251,7 @@ func (t *PendingTally) count(ctx context.Context, store scheduler.Reader, l *Los
 	}
 	n := PendingCounts{
 		DeletionsByReason: map[string]uint64{}, DeletionsByClass: map[string]uint64{},
-		byBoth: map[[2]string]uint64{}, byEdit: map[uint64]uint64{}, moves: map[uint64]uint64{}, origins: map[weburl.HostKey]string{},
+		byBoth: map[[2]string]uint64{}, byEdit: map[uint64]LossCounts{}, origins: map[weburl.HostKey]string{},
 		texts: map[weburl.HostKey]int{},
 	}
 	err = store.PendingDeletions(ctx, scheduler.DeletionFilter{}, func(d scheduler.StoredDeletion) error {
@@ -284,7 +278,7 @@ func (s *Status) AddDeletions(ctx context.Context, store scheduler.Reader, tally
 	s.Losing = s.Losing[:min(losingShown, len(s.Losing))]
 	s.sent = sentByWord(l.edits)
 	for _, e := range l.edits {
-		if one := (EditStatus{Edit: e, Pending: s.byEdit[e.Number], Moves: s.moves[e.Number]}); one.Pending > 0 || e.State == deletion.EditOpen {
+		if one := (EditStatus{Edit: e, LossCounts: s.byEdit[e.Number]}); one.Pending > 0 || e.State == deletion.EditOpen {
 			s.Edits = append(s.Edits, one)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/sextant-crawler/sextant/internal/clock"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // LossWords describes a number of pending losses, including new texts and moves off a target: "1 deletion", "60 new
@@ -42,8 +43,27 @@ func counted(n uint64, thing string) string {
 	return humanize.Comma(int64(n)) + " " + thing + "s" //nolint:gosec // no count is so large
 }
 
+// LossCounts count pending losses.
+type LossCounts struct {
+	Pending uint64 `json:"pending"`
+	// NewTexts counts those that keep the document in the index, with another text.
+	NewTexts uint64 `json:"new_texts,omitempty"`
+	// Moves counts those that keep it in the index, but not in each target.
+	Moves uint64 `json:"moves,omitempty"`
+}
+
+func (n *LossCounts) add(d *scheduler.StoredDeletion) {
+	n.Pending++
+	if d.Replaces {
+		n.NewTexts++
+	}
+	if d.Reason == scheduler.ReasonTarget {
+		n.Moves++
+	}
+}
+
 // Words describes them.
-func (n *DeletionCounts) Words() string { return LossWords(n.Pending, n.NewTexts, n.Moves) }
+func (n *LossCounts) Words() string { return LossWords(n.Pending, n.NewTexts, n.Moves) }
 
 // Words describes the decided ones.
 func (n *Decided) Words() string {

@@ -22,14 +22,12 @@ func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
 			continue
 		}
 		s.observe(&out)
-		if d := s.Store; d != nil && !disks[d.DiskSize] {
-			if below, low := d.DiskLow(); low {
-				disks[d.DiskSize] = true
-				out.Conditions = append(out.Conditions, notices.Condition{
-					Event: notices.Disk,
-					Words: fmt.Sprintf("the disk is nearly full: %d MiB are free, it should be %d; the crawl ends at %d", d.DiskFree>>20, below>>20, d.DiskNeeded>>20),
-				})
-			}
+		if d := s.Store; d != nil && d.DiskLow() && !disks[d.DiskSize] {
+			disks[d.DiskSize] = true
+			out.Conditions = append(out.Conditions, notices.Condition{
+				Event: notices.Disk,
+				Words: fmt.Sprintf("the disk is nearly full: %d MiB are free, it should be %d; the crawl ends at %d", d.DiskFree>>20, d.DiskWanted()>>20, d.DiskNeeded>>20),
+			})
 		}
 		if s.ConfigError != "" && !refused { // the same for all Crawlers
 			refused = true

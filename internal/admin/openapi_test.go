@@ -113,7 +113,6 @@ func apiCalls(etag string) []apiCall {
 		{"GET", v + "robots?" + page, "", 200, [2]string{}, false},
 		{"GET", v + "moves", "", 200, [2]string{}, false},
 		{"GET", v + "traps", "", 200, [2]string{}, false},
-		{"GET", v + "sessions", "", 200, [2]string{}, false},
 		{"GET", v + "duplicates", "", 200, [2]string{}, false},
 		{"GET", v + "verify", "", 200, [2]string{}, false},
 		{"GET", v + "schema?part=crawl", "", 200, [2]string{}, false},

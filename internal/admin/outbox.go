@@ -101,21 +101,6 @@ func decidesDead(by func(Crawler, context.Context, push.Selection) (int, error))
 	})
 }
 
-// Orders calls fn for the selected orders of the outbox.
-func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error {
-	q := Query("state", string(sel.State), "target", sel.Target)
-	if sel.Source != nil {
-		q.Set("source", *sel.Source)
-	}
-	for batch := range batches(sel.URLs) {
-		q["url"] = batch
-		if err := Each(ctx, c, "/outbox", q, fn); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // DecideLetters retries (retry) or drops (drop) the selected dead letters, and returns their number.
 func (c *Client) DecideLetters(ctx context.Context, do string, d DeadLetters) (n int, err error) {
 	body := func(batch []string) any { d.URLs = batch; return d }

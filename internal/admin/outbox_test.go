@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -51,21 +52,20 @@ func TestOutboxOfService(t *testing.T) {
 		State: push.DeadLetter, Bytes: 6, Entry: push.Entry{Seq: 2, Op: push.Delete, URL: "http://a/2"},
 		Target: "papi", Words: "no", RefusedAt: at,
 	}
-	none := ""
 	for _, c := range []struct {
-		sel  push.Selection
-		want []push.Listed
+		query url.Values
+		want  []push.Listed
 	}{
-		{push.Selection{}, []push.Listed{one, two}},
-		{push.Selection{State: push.Waiting}, []push.Listed{one}},
-		{push.Selection{Target: "papi"}, []push.Listed{two}},
-		{push.Selection{Source: &none}, []push.Listed{two}},
-		{push.Selection{URLs: []string{"http://a/1"}}, []push.Listed{one}},
+		{nil, []push.Listed{one, two}},
+		{url.Values{"state": {"waiting"}}, []push.Listed{one}},
+		{url.Values{"target": {"papi"}}, []push.Listed{two}},
+		{url.Values{"source": {""}}, []push.Listed{two}},
+		{url.Values{"url": {"http://a/1"}}, []push.Listed{one}},
 	} {
 		var got []push.Listed
-		err := a.Orders(t.Context(), c.sel, func(o push.Listed) error { got = append(got, o); return nil })
+		err := Each(t.Context(), a, "/outbox", c.query, func(o push.Listed) error { got = append(got, o); return nil })
 		if d := cmp.Diff(c.want, got); err != nil || d != "" {
-			t.Errorf("%+v: %v (-want +got):\n%s", c.sel, err, d)
+			t.Errorf("%v: %v (-want +got):\n%s", c.query, err, d)
 		}
 	}
 	var many DeadLetters

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/report"
@@ -47,27 +48,18 @@ func (s *Server) links(c *call) (any, error) {
 	})
 }
 
-// Report requests a report from the service.
-func (c *Client) Report(ctx context.Context, kind string, o report.Options, to report.Sink) error {
-	var err error
-	switch kind {
-	case report.KindBroken:
-		err = reported[report.Broken](ctx, c, kind, o, to)
-	case report.KindErrors:
-		err = reported[*report.Errors](ctx, c, kind, o, to)
-	case report.KindDocuments:
-		err = reported[*report.Documents](ctx, c, kind, o, to)
-	case report.KindRounds:
-		err = reported[report.Round](ctx, c, kind, o, to)
-	default:
-		err = reported[report.Change](ctx, c, kind, o, to)
+// Report requests a report from the service, by the parameters of report.ParseOptions.
+func (c *Client) Report(ctx context.Context, kind string, query url.Values, to report.Sink) error {
+	each := map[string]func(context.Context, *Client, string, url.Values, report.Sink) error{
+		report.KindBroken: reported[report.Broken], report.KindErrors: reported[*report.Errors], report.KindDocuments: reported[*report.Documents],
+		report.KindChanges: reported[report.Change], report.KindRounds: reported[report.Round],
 	}
-	if err != nil {
+	if err := each[kind](ctx, c, "/report/"+kind, query, to); err != nil {
 		return err
 	}
 	return to.End()
 }
 
-func reported[E report.Entry](ctx context.Context, c *Client, kind string, o report.Options, to report.Sink) error {
-	return Each(ctx, c, "/report/"+kind, o.Query(), func(e E) error { return to.Put(e) })
+func reported[E report.Entry](ctx context.Context, c *Client, path string, query url.Values, to report.Sink) error {
+	return Each(ctx, c, path, query, func(e E) error { return to.Put(e) })
 }

@@ -28,8 +28,7 @@ type round struct {
 }
 
 func roundsOf(c Crawler, s *Status) roundOf {
-	began, _ := c.LastRound()
-	r := roundOf{discovery: began, schedules: map[string]time.Time{}, counts: s.Made()}
+	r := roundOf{discovery: c.LastRound(), schedules: map[string]time.Time{}, counts: s.Made()}
 	for _, one := range s.Schedules {
 		name := "schedule " + one.Spec
 		if one.Group != "" {

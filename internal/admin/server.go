@@ -205,28 +205,21 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		s.mux.ServeHTTP(w, r)
 		return
 	}
-	// The mux knows the methods of a path.
-	head := headOnly{header: http.Header{}}
-	s.mux.ServeHTTP(&head, r)
-	if allow := head.header.Get("Allow"); allow != "" {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
+		other := *r
+		other.Method = method
+		if _, pattern := s.mux.Handler(&other); pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if allow := strings.Join(allowed, ", "); allow != "" {
 		w.Header().Set("Allow", allow)
 		newProblem(http.StatusMethodNotAllowed, codeMethod, "%s has %s, not %s", r.URL.Path, allow, r.Method).write(w, r)
 		return
 	}
 	newProblem(http.StatusNotFound, codeNotFound, "there is no such path: /api/v1/openapi.yaml lists them").write(w, r)
 }
-
-// headOnly keeps only the header of a response.
-type headOnly struct{ header http.Header }
-
-// Header implements http.ResponseWriter, as do the others.
-func (h *headOnly) Header() http.Header { return h.header }
-
-// WriteHeader drops the status.
-func (h *headOnly) WriteHeader(int) {}
-
-// Write drops the body.
-func (h *headOnly) Write(p []byte) (int, error) { return len(p), nil }
 
 // About describes the Server's process. The zero value is empty.
 type About struct {

@@ -34,8 +34,8 @@ type fakeCrawler struct {
 	name   string
 	store  *teststore.Store
 	broken error
-	whole  bool          // it loses no document
-	round  *[2]time.Time // of discovery: when the last one began and ended
+	whole  bool       // it loses no document
+	round  *time.Time // of discovery: when the last one began and ended
 }
 
 func (f fakeCrawler) Name() string { return f.name }

@@ -21,6 +21,9 @@ func (s State) String() string {
 
 // State returns the state of the crawl. A crawl that fetches at the polite pace is not idle.
 func (s *Status) State() State {
+	if s.Idle == NotRunning {
+		return State{"warn", "Not running", map[bool]string{true: "paused until it is resumed"}[s.Paused]}
+	}
 	switch s.IdleCode {
 	case crawl.IdlePaused:
 		return State{"warn", "Paused", "nothing is fetched until it is resumed"}

@@ -54,6 +54,9 @@ type Status struct {
 	HostList []HostStatus `json:"host_list,omitempty"`
 }
 
+// NotRunning is crawl.Status.Idle of a Crawler without a running service.
+const NotRunning = "not running"
+
 // AddSnapshot adds the state of the frontier.
 func (s *Status) AddSnapshot(now scheduler.Snapshot) {
 	for why, n := range now.ClosedFor {
@@ -136,11 +139,12 @@ func (s *Server) status(c *call) (any, error) {
 	return all, nil
 }
 
-// DiskLow reports whether the disk of a store is nearly full, and below how much free space
-// it counts as such. It is false if the disk is not known.
-func (s *StoreStatus) DiskLow() (below int64, low bool) {
-	below = max(min(diskLowBytes, s.DiskSize/diskLowShare), 2*s.DiskNeeded)
-	return below, s.DiskSize > 0 && s.DiskFree < below
+// DiskLow reports whether the disk of a store is nearly full. It returns false if the disk is unknown.
+func (s *StoreStatus) DiskLow() bool { return s.DiskSize > 0 && s.DiskFree < s.DiskWanted() }
+
+// DiskWanted returns the free space below which the disk of a store counts as nearly full.
+func (s *StoreStatus) DiskWanted() int64 {
+	return max(min(diskLowBytes, s.DiskSize/diskLowShare), 2*s.DiskNeeded)
 }
 
 // Bounds of the disk's free space below which the operator is notified: the smaller of the two, but not less than twice

@@ -32,7 +32,6 @@ func (s *Server) lookRoutes() []route {
 		{method: "GET", path: "/api/v1/robots", role: Reader, crawler: true, query: "url agent original", answer: s.robots},
 		{method: "GET", path: "/api/v1/moves", role: Reader, crawler: true, answer: s.moves},
 		{method: "GET", path: "/api/v1/traps", role: Reader, crawler: true, query: "host", answer: s.traps},
-		{method: "GET", path: "/api/v1/sessions", role: Reader, crawler: true, answer: s.sessions},
 		{method: "GET", path: "/api/v1/duplicates", role: Reader, crawler: true, answer: s.duplicates},
 		{method: "GET", path: "/api/v1/verify", role: Reader, crawler: true, heavy: true, answer: s.verify},
 		{method: "GET", path: "/api/v1/schema", role: Reader, query: "part namespace", answer: s.schema},

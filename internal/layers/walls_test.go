@@ -48,7 +48,7 @@ func limits() map[string]limit {
 		"fetcher/extract/feeds":  {12, aim},
 		"fetcher/extract/office": {17, aim},
 		"internal/admin":         {11, aim},
-		"internal/admin/console": {12, aim},
+		"internal/admin/console": {11, aim},
 		"internal/demo/indexer":  {23, aim},
 		"internal/report":        {10, aim},
 		"internal/service":       {13, aim},

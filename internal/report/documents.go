@@ -18,50 +18,24 @@ type Documents struct {
 	Indexed int `json:"indexed"`
 	// BySource counts documents by the source that they are pushed under: a URL that has
 	// none belongs to no source.
-	BySource []SourceCount `json:"by_source"`
-	ByStatus []StatusCount `json:"by_status"`
-	ByFifo   []FifoCount   `json:"by_fifo"`
-	ByType   []TypeCount   `json:"by_type"`
-	Hosts    int           `json:"hosts"`
-	ByHost   []HostCount   `json:"by_host"` // hosts with the most URLs first
+	BySource []GroupCount `json:"by_source"`
+	ByStatus []GroupCount `json:"by_status"` // by scheduler.FateWords
+	ByFifo   []GroupCount `json:"by_fifo"`   // that the rules choose
+	ByType   []GroupCount `json:"by_type"`   // pages by media type, "" of those without one
+	Hosts    int          `json:"hosts"`
+	ByHost   []GroupCount `json:"by_host"` // hosts with the most URLs first
 }
 
-// SourceCount counts the documents pushed under one source.
-type SourceCount struct {
-	Source  string `json:"source"`
-	Indexed int    `json:"indexed"`
-	// Orders of the outbox: Waiting orders are unsent, Pending ones are deletions that are not confirmed, Dead ones were
-	// refused by an indexer.
-	Waiting int `json:"waiting"`
-	Pending int `json:"pending"`
-	Dead    int `json:"dead"`
-}
-
-// StatusCount counts URLs by outcome.
-type StatusCount struct {
-	Status string `json:"status"` // one of scheduler.FateWords
-	URLs   int    `json:"urls"`
-}
-
-// FifoCount counts URLs by the fifo that the rules choose.
-type FifoCount struct {
-	Fifo    string `json:"fifo"`
-	URLs    int    `json:"urls"`
-	Indexed int    `json:"indexed"`
-}
-
-// TypeCount counts pages by media type; "" of those without one.
-type TypeCount struct {
-	Type    string `json:"type"`
-	URLs    int    `json:"urls"`
-	Indexed int    `json:"indexed"`
-}
-
-// HostCount counts URLs of a host.
-type HostCount struct {
-	Host    string `json:"host"`
-	URLs    int    `json:"urls"`
-	Indexed int    `json:"indexed"`
+// GroupCount counts the URLs of one group.
+type GroupCount struct {
+	Name    string `json:"name"`
+	URLs    int    `json:"urls,omitempty"`
+	Indexed int    `json:"indexed,omitempty"`
+	// Orders of the outbox, of a source: Waiting orders are unsent, Pending ones are deletions that are not confirmed,
+	// Dead ones were refused by an indexer.
+	Waiting int `json:"waiting,omitempty"`
+	Pending int `json:"pending,omitempty"`
+	Dead    int `json:"dead,omitempty"`
 }
 
 const (
@@ -72,71 +46,46 @@ const (
 	othersWord = "(others)"
 )
 
-// The columns of each table.
-var (
-	urlsColumn    = Column{Name: "urls", Title: "URLs", Shows: Count}
-	indexedColumn = Column{Name: "indexed", Title: "Documents", Shows: Count}
-	waitingColumn = Column{Name: "waiting", Title: "Waiting", Shows: Count}
-	pendingColumn = Column{Name: "pending", Title: "Pending", Shows: Count}
-	deadColumn    = Column{Name: "dead", Title: "Dead", Shows: Count}
+// countColumns are those of all groups. A group has the name, under its own title, and some of the others.
+var countColumns = []column[GroupCount]{
+	{Column{Name: "name"}, func(n *GroupCount) any { return n.Name }},
+	{Column{Name: "urls", Title: "URLs", Shows: Count}, func(n *GroupCount) any { return n.URLs }},
+	{Column{Name: "indexed", Title: "Documents", Shows: Count}, func(n *GroupCount) any { return n.Indexed }},
+	{Column{Name: "waiting", Title: "Waiting", Shows: Count}, func(n *GroupCount) any { return n.Waiting }},
+	{Column{Name: "pending", Title: "Pending", Shows: Count}, func(n *GroupCount) any { return n.Pending }},
+	{Column{Name: "dead", Title: "Dead", Shows: Count}, func(n *GroupCount) any { return n.Dead }},
+}
 
-	sumColumns = []column[Documents]{
-		{Column{Name: "name"}, func(*Documents) any { return "" }},
-		{urlsColumn, func(n *Documents) any { return n.URLs }},
-		{indexedColumn, func(n *Documents) any { return n.Indexed }},
-	}
-	sourceColumns = []column[SourceCount]{
-		{Column{Name: "name", Title: "Push source", Key: true, Empty: "no name"}, func(n *SourceCount) any { return n.Source }},
-		{indexedColumn, func(n *SourceCount) any { return n.Indexed }},
-		{waitingColumn, func(n *SourceCount) any { return n.Waiting }},
-		{pendingColumn, func(n *SourceCount) any { return n.Pending }},
-		{deadColumn, func(n *SourceCount) any { return n.Dead }},
-	}
-	statusColumns = []column[StatusCount]{
-		{Column{Name: "name", Title: "Outcome", Shows: Word, Key: true}, func(n *StatusCount) any { return n.Status }},
-		{urlsColumn, func(n *StatusCount) any { return n.URLs }},
-	}
-	fifoColumns = []column[FifoCount]{
-		{Column{Name: "name", Title: "Fifo", Shows: Word, Key: true}, func(n *FifoCount) any { return n.Fifo }},
-		{urlsColumn, func(n *FifoCount) any { return n.URLs }},
-		{indexedColumn, func(n *FifoCount) any { return n.Indexed }},
-	}
-	typeColumns = []column[TypeCount]{
-		{Column{Name: "name", Title: "Media type", Key: true, Empty: "not known"}, func(n *TypeCount) any { return n.Type }},
-		{urlsColumn, func(n *TypeCount) any { return n.URLs }},
-		{indexedColumn, func(n *TypeCount) any { return n.Indexed }},
-	}
-	hostColumns = []column[HostCount]{
-		{Column{Name: "name", Title: "Host", Shows: Origin, Key: true}, func(n *HostCount) any { return n.Host }},
-		{urlsColumn, func(n *HostCount) any { return n.URLs }},
-		{indexedColumn, func(n *HostCount) any { return n.Indexed }},
-	}
-
-	// documentColumns are the columns of the CSV, which has all tables in one.
-	documentColumns = []Column{
-		{Name: "by", Shows: Word}, {Name: "name"}, urlsColumn, indexedColumn, waitingColumn, pendingColumn, deadColumn,
-	}
-)
+// groupTable returns the table of a group, with the columns of countColumns from one to another.
+func groupTable(of string, name Column, rows []GroupCount, from, to int) Table {
+	name.Name, name.Key = "name", true
+	columns := append([]column[GroupCount]{{name, countColumns[0].cell}}, countColumns[from:to]...)
+	return tableOf(of, columns, rows)
+}
 
 // Tables are the sums, then the groups.
 func (d *Documents) Tables() []Table {
-	return append([]Table{tableOf("all", sumColumns, []Documents{*d})}, d.Groups()...)
+	all := []GroupCount{{URLs: d.URLs, Indexed: d.Indexed}}
+	return append([]Table{groupTable("all", Column{}, all, 1, 3)}, d.Groups()...)
 }
 
 // Groups are the tables by which URLs are counted; Table.Of is the group's name.
 func (d *Documents) Groups() []Table {
 	return []Table{
-		tableOf("source", sourceColumns, d.BySource), tableOf("status", statusColumns, d.ByStatus), tableOf("fifo", fifoColumns, d.ByFifo),
-		tableOf("type", typeColumns, d.ByType), tableOf("host", hostColumns, d.ByHost),
+		groupTable("source", Column{Title: "Push source", Empty: "no name"}, d.BySource, 2, 6),
+		groupTable("status", Column{Title: "Outcome", Shows: Word}, d.ByStatus, 1, 2),
+		groupTable("fifo", Column{Title: "Fifo", Shows: Word}, d.ByFifo, 1, 3),
+		groupTable("type", Column{Title: "Media type", Empty: "not known"}, d.ByType, 1, 3),
+		groupTable("host", Column{Title: "Host", Shows: Origin}, d.ByHost, 1, 3),
 	}
 }
 
 // documentCount counts while the URLs pass by.
 type documentCount struct {
-	sources  map[string]*SourceCount
+	sources  map[string]*GroupCount
 	statuses map[scheduler.Fate]int
-	fifos    [scheduler.Sources]FifoCount
-	types    map[string]*TypeCount
+	fifos    [scheduler.Sources]GroupCount
+	types    map[string]*GroupCount
 	hosts    map[weburl.HostKey]hostCount
 }
 
@@ -150,7 +99,7 @@ type hostCount struct {
 // bytes for each host.
 func CountDocuments(ctx context.Context, store Store, o Options) (*Documents, error) {
 	n := documentCount{
-		sources: map[string]*SourceCount{}, statuses: map[scheduler.Fate]int{}, types: map[string]*TypeCount{}, hosts: map[weburl.HostKey]hostCount{},
+		sources: map[string]*GroupCount{}, statuses: map[scheduler.Fate]int{}, types: map[string]*GroupCount{}, hosts: map[weburl.HostKey]hostCount{},
 	}
 	f := Filter{Host: o.Host}
 	d := &Documents{}
@@ -179,43 +128,36 @@ func (n *documentCount) add(k weburl.Key, r *scheduler.Record) {
 	indexed := 0
 	if r.Indexed {
 		indexed = 1
-		n.source(r.PushedSource).Indexed++
+		group(n.sources, r.PushedSource, sourcesMax).Indexed++
 	}
 	fate, _ := r.Fate()
 	n.statuses[fate]++
 	n.fifos[r.Fifo].URLs++
 	n.fifos[r.Fifo].Indexed += indexed
 	if r.Class == scheduler.OK {
-		name := r.MediaType
-		if n.types[name] == nil {
-			if len(n.types) >= typesMax {
-				name = othersWord
-			}
-			if n.types[name] == nil {
-				n.types[name] = &TypeCount{Type: name}
-			}
-		}
-		n.types[name].URLs++
-		n.types[name].Indexed += indexed
+		t := group(n.types, r.MediaType, typesMax)
+		t.URLs++
+		t.Indexed += indexed
 	}
 	h := n.hosts[r.Host]
 	n.hosts[r.Host] = hostCount{h.urls + 1, h.indexed + uint32(indexed), k}
 }
 
-func (n *documentCount) source(name string) *SourceCount {
-	if n.sources[name] == nil && len(n.sources) >= sourcesMax {
+// group returns the count of a name, that of the others if there are most already.
+func group(counts map[string]*GroupCount, name string, most int) *GroupCount {
+	if counts[name] == nil && len(counts) >= most {
 		name = othersWord
 	}
-	if n.sources[name] == nil {
-		n.sources[name] = &SourceCount{Source: name}
+	if counts[name] == nil {
+		counts[name] = &GroupCount{Name: name}
 	}
-	return n.sources[name]
+	return counts[name]
 }
 
 // outbox counts the orders.
 func (n *documentCount) outbox(ctx context.Context, store Store) error {
 	return store.Orders(ctx, push.Selection{}, func(o push.Listed) error {
-		switch s := n.source(o.Source); o.State {
+		switch s := group(n.sources, o.Source, sourcesMax); o.State {
 		case push.Pending:
 			s.Pending++
 		case push.DeadLetter:
@@ -229,34 +171,34 @@ func (n *documentCount) outbox(ctx context.Context, store Store) error {
 
 // list puts the counts in order.
 func (n *documentCount) list(d *Documents) {
-	d.BySource, d.ByStatus, d.ByFifo, d.ByType = []SourceCount{}, []StatusCount{}, []FifoCount{}, []TypeCount{}
+	d.BySource, d.ByStatus, d.ByFifo, d.ByType = []GroupCount{}, []GroupCount{}, []GroupCount{}, []GroupCount{}
 	for _, name := range slices.Sorted(maps.Keys(n.sources)) {
 		d.BySource = append(d.BySource, *n.sources[name])
 	}
 	for _, f := range scheduler.Fates() {
 		if n.statuses[f] > 0 {
-			d.ByStatus = append(d.ByStatus, StatusCount{f.String(), n.statuses[f]})
+			d.ByStatus = append(d.ByStatus, GroupCount{Name: f.String(), URLs: n.statuses[f]})
 		}
 	}
 	for i, f := range n.fifos {
 		if f.URLs > 0 {
-			f.Fifo = scheduler.Source(i).String()
+			f.Name = scheduler.Source(i).String()
 			d.ByFifo = append(d.ByFifo, f)
 		}
 	}
 	for _, t := range n.types {
 		d.ByType = append(d.ByType, *t)
 	}
-	slices.SortFunc(d.ByType, func(a, b TypeCount) int {
-		return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Type, b.Type))
+	slices.SortFunc(d.ByType, func(a, b GroupCount) int {
+		return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Name, b.Name))
 	})
 	d.Hosts = len(n.hosts)
 }
 
 // named returns the hosts with the most URLs, or all if top is 0. It lists all hosts, 10 bytes each, to sort them, and
 // reads one record of each host that it returns.
-func (n *documentCount) named(ctx context.Context, store Store, top int) ([]HostCount, error) {
-	list := []HostCount{}
+func (n *documentCount) named(ctx context.Context, store Store, top int) ([]GroupCount, error) {
+	list := []GroupCount{}
 	for _, h := range most(n.hosts, top, func(c hostCount) uint32 { return c.urls }) {
 		c := n.hosts[h]
 		r, err := store.Lookup(ctx, c.one)
@@ -266,7 +208,7 @@ func (n *documentCount) named(ctx context.Context, store Store, top int) ([]Host
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, HostCount{r.Origin, int(c.urls), int(c.indexed)})
+		list = append(list, GroupCount{Name: r.Origin, URLs: int(c.urls), Indexed: int(c.indexed)})
 	}
 	return list, nil
 }

@@ -21,27 +21,6 @@ type Options struct {
 	From  int
 }
 
-// Query is the query that ParseOptions parses.
-func (o Options) Query() url.Values {
-	q := url.Values{"top": {strconv.Itoa(o.Top)}, "pages": {strconv.Itoa(o.Pages)}}
-	if o.Limit > 0 {
-		q.Set("limit", strconv.Itoa(o.Limit))
-	}
-	if o.From > 0 {
-		q.Set("from", strconv.Itoa(o.From))
-	}
-	if o.Order.By != "" {
-		q.Set("sort", o.Order.String())
-	}
-	if o.Host != "" {
-		q.Set("host", o.Host)
-	}
-	if !o.Since.IsZero() {
-		q.Set("since", o.Since.UTC().Format(time.RFC3339))
-	}
-	return q
-}
-
 // TopHosts is how many hosts a report lists by default.
 const TopHosts = 20
 

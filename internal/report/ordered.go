@@ -65,9 +65,7 @@ func (e *Errors) sort(o Order) {
 
 // sort sorts the groups of documents.
 func (d *Documents) sort(o Order) {
-	sortRows(o, sourceColumns, d.BySource)
-	sortRows(o, statusColumns, d.ByStatus)
-	sortRows(o, fifoColumns, d.ByFifo)
-	sortRows(o, typeColumns, d.ByType)
-	sortRows(o, hostColumns, d.ByHost)
+	for _, rows := range [][]GroupCount{d.BySource, d.ByStatus, d.ByFifo, d.ByType, d.ByHost} {
+		sortRows(o, countColumns, rows)
+	}
 }

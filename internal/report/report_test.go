@@ -328,14 +328,14 @@ func TestReportDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.URLs != 20 || got.Indexed != 4 || got.Hosts != 2 || !gocmp.Equal(got.BySource, []SourceCount{{"web", 4, 1, 1, 1}}) ||
-		!gocmp.Equal(got.ByHost, []HostCount{{"http://h0.test", 10, 2}}) || !slices.Contains(got.ByType, TypeCount{"text/html", 3, 1}) ||
-		!slices.Contains(got.ByFifo, FifoCount{"index", 2, 2}) {
+	if got.URLs != 20 || got.Indexed != 4 || got.Hosts != 2 || !gocmp.Equal(got.BySource, []GroupCount{{Name: "web", Indexed: 4, Waiting: 1, Pending: 1, Dead: 1}}) ||
+		!gocmp.Equal(got.ByHost, []GroupCount{{Name: "http://h0.test", URLs: 10, Indexed: 2}}) || !slices.Contains(got.ByType, GroupCount{Name: "text/html", URLs: 3, Indexed: 1}) ||
+		!slices.Contains(got.ByFifo, GroupCount{Name: "index", URLs: 2, Indexed: 2}) {
 		t.Errorf("%+v", got)
 	}
 	statuses := map[string]int{}
 	for _, n := range got.ByStatus {
-		statuses[n.Status] = n.URLs
+		statuses[n.Name] = n.URLs
 	}
 	for _, name := range scheduler.FateWords() {
 		want := 1

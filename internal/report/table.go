@@ -103,7 +103,7 @@ func Columns(kind string) []Column {
 	case KindErrors:
 		return append([]Column{{Name: "host", Shows: Origin}}, heads(errorColumns)...)
 	case KindDocuments:
-		return documentColumns
+		return append([]Column{{Name: "by", Shows: Word}}, heads(countColumns)...)
 	case KindChanges:
 		return heads(changeColumns)
 	case KindRounds:

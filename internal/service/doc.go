@@ -7,8 +7,7 @@
 // admin), notices, the watch of the configuration's folder, the memory limit, systemd (which
 // starts three: status, watchdog, SIGHUP), and for patience while it stops; it waits for all.
 // Beside it run one that writes the line on a terminal, one that asks systemd for patience
-// while stores are opened and closed, and one that serves profiles; each ends by the function
-// that starting it returned.
+// while stores are opened and closed; each ends by the function that starting it returned.
 //
 // Locks. Service.reloading makes one reload at a time; it is held over the whole of it.
 // baseline.mu guards what the file on this machine names, also over reading and writing

@@ -78,13 +78,8 @@ func isListenedTo(ctx context.Context, path string) bool {
 // IsLoopback reports whether an address with a port can be reached from this machine only.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	return err == nil && IsLoopbackHost(host)
-}
-
-// IsLoopbackHost reports the same of a host without a port.
-func IsLoopbackHost(host string) bool {
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // ListenTCP listens on an address.

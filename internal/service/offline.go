@@ -227,7 +227,7 @@ func (o *offline) Host(ctx context.Context, host weburl.HostKey) (scheduler.Host
 func (o *offline) Ill() []scheduler.IllHost { return nil }
 
 // LastRound implements admin.Crawler.
-func (o *offline) LastRound() (began, ended time.Time) { return time.Time{}, time.Time{} }
+func (o *offline) LastRound() time.Time { return time.Time{} }
 
 // HostTime implements admin.Crawler.
 func (o *offline) HostTime(weburl.HostKey) time.Duration { return 0 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	_ "net/http/pprof" // of http.DefaultServeMux
 
 	"golang.org/x/sync/errgroup"
 
@@ -36,6 +38,7 @@ func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
 	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status, Round: s.notices.Tell, Once: once.Drain})
+	server.Mount("GET /debug/pprof/", admin.Operator, http.DefaultServeMux)
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
 		endNotices()

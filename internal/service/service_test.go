@@ -11,12 +11,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -169,5 +171,38 @@ func writeCertificate(t *testing.T, file string) {
 	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestProfiles: operators read Go's profiles at the service's own door; a request without a token is refused.
+func TestProfiles(t *testing.T) {
+	s, err := openSmall(t, &admin.AccessSettings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(t.Context(), crawl.Once{}) }()
+	client, err := admin.Dial(t.Context(), "data", "")
+	if client == nil {
+		t.Fatal(err)
+	}
+	for client.Ready(t.Context()) != nil {
+		runtime.Gosched()
+	}
+	answer, err := client.Ask(t.Context(), http.MethodGet, "/debug/pprof/goroutine", nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer, err = http.Get("http://" + s.Address() + "/debug/pprof/goroutine"); err != nil { //nolint:noctx // a test
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("without a token: %s", answer.Status)
+	}
+	s.Stop()
+	if err := errors.Join(<-ended, s.Close()); err != nil {
+		t.Error(err)
 	}
 }

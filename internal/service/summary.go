@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
@@ -98,62 +97,6 @@ func summaryOf(name string, s crawl.Status, weights [6]int) CrawlSummary {
 		}
 	}
 	return c
-}
-
-// Lines formats the summary for people.
-func (c *CrawlSummary) Lines() []string {
-	if c.Error != "" {
-		return []string{fmt.Sprintf("%s: the figures cannot be read: %s", c.Crawler, c.Error)}
-	}
-	lines := []string{fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
-		c.Crawler, count(int(c.Pages), "page"), count(int(c.Known), "URL"), count(int(c.Indexed), "document"), c.Permanent, c.Temporary)}
-	if c.Made.Of != "" {
-		lines = append(lines, c.Made.String())
-	}
-	undone := amounts{{c.NotDone.Waiting, "URL waiting", "URLs waiting"},
-		{c.NotDone.Copies, "of them to replace a document that left", "of them to replace documents that left"}, {c.NotDone.Unsent, "order unsent", "orders unsent"}}
-	if words := undone.String(); words != "" {
-		lines = append(lines, "not done: "+words)
-	}
-	later := amounts{
-		{c.Later.Timed, "retry or refresh", "retries and refreshes"},
-		{c.Later.FifosOff, "URL in a fifo of weight 0", "URLs in fifos of weight 0"},
-		{c.Later.Pending, "deletion, new text or move pending", "deletions, new texts or moves pending"},
-		{c.Later.DeadLetters, "dead letter", "dead letters"},
-	}
-	if words := later.String(); words != "" {
-		lines = append(lines, "for later: "+words)
-	}
-	return lines
-}
-
-// amounts are counts, each with its singular and plural.
-type amounts []struct {
-	n         uint64
-	one, more string
-}
-
-// String lists the nonzero counts.
-func (a amounts) String() string {
-	var parts []string
-	for _, x := range a {
-		switch x.n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+x.one)
-		default:
-			parts = append(parts, comma(x.n)+" "+x.more)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// count formats a count.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return comma(uint64(max(n, 0))) + " " + thing
 }
 
 func sourceName(number int) string { return scheduler.Source(number).String() }

@@ -183,28 +183,15 @@ func (s *Service) alive(ctx context.Context) error {
 
 // words returns the status of all Crawlers on one line.
 func (s *Service) words(ctx context.Context) string {
-	var waiting uint64
-	var rate float64
-	var idle []string
+	line := "crawling: " + s.Progress(ctx)
 	for _, r := range s.crawls {
 		status, err := r.figures(ctx)
-		if err != nil {
-			return "crawling; the figures cannot be read: " + err.Error()
+		if err == nil && status.ConfigError != "" {
+			line += "; the changed configuration is refused"
 		}
-		for _, n := range status.Pending {
-			waiting += n
+		if err == nil && status.IdleCode != "" {
+			line += "; " + r.Name() + " " + status.IdleCode
 		}
-		rate += status.Rates.PagesPerS
-		if status.ConfigError != "" {
-			idle = append(idle, "the changed configuration is refused")
-		}
-		if status.IdleCode != "" {
-			idle = append(idle, r.Name()+" "+status.IdleCode)
-		}
-	}
-	line := fmt.Sprintf("crawling: %.1f pages/s, %d waiting", rate, waiting)
-	if len(idle) > 0 {
-		line += "; " + strings.Join(idle, ", ")
 	}
 	return line
 }

@@ -1,9 +1,11 @@
 package manual
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/urfave/cli/v2"
 )
@@ -11,81 +13,50 @@ import (
 // HelpWidth is the most columns of a line of help.
 const HelpWidth = 100
 
+// helpTexts are the templates of Help.
+//
+//go:embed help.txt.tmpl
+var helpTexts string
+
 // Help returns the help of the command of this name, or of the program if name is empty; ok is
 // false if there is no such command.
 func Help(app *cli.App, name string) (text string, ok bool) {
-	if name == "" || name == "help" {
-		return appHelp(app), true
-	}
-	c := app.Command(name)
-	if c == nil {
-		return "", false
-	}
-	return commandHelp(described(c)), true
-}
-
-// appHelp lists the commands by topic, and the common options.
-func appHelp(app *cli.App) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "sextant: %s\n\nUsage: sextant COMMAND [OPTION]... [ARGUMENT]...\n", app.Usage)
-	category := ""
-	for _, c := range app.Commands {
-		if c.Hidden {
-			continue
-		}
-		if c.Category != category {
-			category = c.Category
-			fmt.Fprintf(&b, "\n%s\n", category)
-		}
-		helpRow(&b, 13, c.Name, c.Usage)
-	}
-	b.WriteString("\nEnvironment\n")
-	for _, v := range Variables(app) {
-		helpRow(&b, 30, v.Name, v.Sets)
-	}
-	helpRow(&b, 30, "NO_COLOR", "no colours, if it is set")
-	b.WriteString("\nOptions may stand before or after the arguments, and override the environment.\n" +
-		"sextant help COMMAND shows the options of a command, sextant man the whole manual page.\n")
-	return b.String()
-}
-
-// commandHelp describes one command: its own options, then those that many have.
-func commandHelp(c Command) string {
-	var b strings.Builder
-	b.WriteString(wrapped("sextant "+c.Name+": "+c.Usage, 0, HelpWidth))
-	fmt.Fprintf(&b, "\nUsage: %s\n", strings.TrimSpace("sextant "+c.Name+" [OPTION]... "+c.Arguments))
-	if c.Description != "" {
-		b.WriteString("\n")
-		for paragraph := range strings.SplitSeq(c.Description, "\n") {
-			b.WriteString(wrapped(paragraph, len(paragraph)-len(strings.TrimLeft(paragraph, " ")), HelpWidth))
-		}
-	}
-	for _, part := range []struct {
-		title string
-		flags []Flag
-	}{{"Options", c.own()}, {"Common options", c.common()}} {
-		if len(part.flags) > 0 {
-			fmt.Fprintf(&b, "\n%s\n", part.title)
-		}
-		for _, f := range part.flags {
-			words := f.Usage
+	t := template.Must(template.New("help").Funcs(template.FuncMap{
+		"own": Command.own, "common": Command.common, "row": helpRow, "wrap": wrappedLines,
+		"option": func(f Flag) string {
 			if f.Preset != "" {
-				words += " (default: " + f.Preset + ")"
+				f.Usage += " (default: " + f.Preset + ")"
 			}
-			helpRow(&b, 30, f.Term(), words)
-		}
+			return helpRow(30, f.Term(), f.Usage)
+		},
+	}).Parse(helpTexts))
+	var b strings.Builder
+	c := app.Command(name)
+	switch {
+	case name == "" || name == "help":
+		_ = t.ExecuteTemplate(&b, "program", map[string]any{"Usage": app.Usage, "Commands": Reference(app), "Variables": Variables(app)})
+	case c != nil:
+		_ = t.ExecuteTemplate(&b, "command", described(c)) // into memory
 	}
-	return b.String()
+	return b.String(), b.Len() > 0
 }
 
-// helpRow writes a term and its description beside it, or below if the term is long.
-func helpRow(b *strings.Builder, column int, term, words string) {
+// helpRow returns a term with its description beside it, or below if the term is long.
+func helpRow(column int, term, words string) string {
 	text := wrapped(words, column, HelpWidth)
 	if len(term)+4 <= column {
-		fmt.Fprintf(b, "  %-*s%s", column-2, term, strings.TrimLeft(text, " "))
-		return
+		return fmt.Sprintf("  %-*s%s", column-2, term, strings.TrimLeft(text, " "))
 	}
-	fmt.Fprintf(b, "  %s\n%s", term, text)
+	return "  " + term + "\n" + text
+}
+
+// wrappedLines wraps each line of a text, and keeps its indent.
+func wrappedLines(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		b.WriteString(wrapped(line, len(line)-len(strings.TrimLeft(line, " ")), HelpWidth))
+	}
+	return b.String()
 }
 
 // wrapped breaks text into lines that are indented and at most wide columns long.

@@ -14,6 +14,7 @@ import (
 // Command is a command as help, manual page and completion describe it.
 type Command struct {
 	Name, Usage, Description string
+	Category                 string
 	Arguments                string   // in the form of ArgsUsage
 	Verbs                    []string // possible first arguments
 	Flags                    []Flag
@@ -40,7 +41,7 @@ func Reference(app *cli.App) []Command {
 }
 
 func described(c *cli.Command) Command {
-	w := Command{Name: c.Name, Usage: c.Usage, Description: c.Description, Arguments: c.ArgsUsage}
+	w := Command{Name: c.Name, Usage: c.Usage, Description: c.Description, Category: c.Category, Arguments: c.ArgsUsage}
 	w.Verbs = verbsIn(c.ArgsUsage)
 	for _, f := range c.Flags {
 		if shown, ok := f.(cli.VisibleFlag); ok && !shown.IsVisible() || slices.Contains(f.Names(), "help") {

@@ -99,7 +99,7 @@ func TestOneAnswer(t *testing.T) {
 			t.Errorf("%s: urls says %s, %q", name, listed.Fate, listed.Reason)
 		}
 		counts, err := report.CountDocuments(t.Context(), store, report.Options{})
-		if err != nil || !slices.Equal(counts.ByStatus, []report.StatusCount{{Status: fate.String(), URLs: 1}}) {
+		if err != nil || !slices.Equal(counts.ByStatus, []report.GroupCount{{Name: fate.String(), URLs: 1}}) {
 			t.Errorf("%s: the report says %v, %v", name, counts.ByStatus, err)
 		}
 		// Of a document that was lost the indexer may have an older version: it counts as indexed, as in status.

@@ -140,7 +140,7 @@ func TestSteerOneURL(t *testing.T) {
 func TestDecideDeletions(t *testing.T) {
 	api := knownURL("http://x.test/", "404")
 	api["POST /deletions/release"], api["POST /deletions/drop"] = admin.Decided{Deletions: 2}, admin.Decided{Deletions: 1}
-	api["GET /deletions/counts"] = admin.DeletionCounts{Pending: 412, UpTo: 900, OfIllHosts: 3}
+	api["GET /deletions/counts"] = admin.DeletionCounts{LossCounts: admin.LossCounts{Pending: 412}, UpTo: 900, OfIllHosts: 3}
 	recorded, notes := recording(t, api)
 	c := newConsole(t, admin.Operator, recorded)
 	two := url.Values{"url": {"http://x.test/1", "http://x.test/2"}}

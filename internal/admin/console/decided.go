@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -11,14 +10,15 @@ import (
 
 // decided is the selection of a form: some URLs, or all that its filter matches.
 type decided struct {
-	do     string
-	filter deletionFilter // of the page
+	confirmation
+	Do     string         // release or drop
+	Filter deletionFilter // of the page
 	query  admin.DeletionQuery
-	all    bool
-	many   uint64
-	texts  uint64 // of these, new texts of documents that stay
-	moves  uint64 // of these, moves of documents off a target
-	ofIll  uint64 // of hosts that are ill
+	All    bool
+	Many   uint64
+	Texts  uint64 // of these, new texts of documents that stay
+	Moves  uint64 // of these, moves of documents off a target
+	OfIll  uint64 // of hosts that are ill
 }
 
 // decideDeletions releases or drops those that a form selects.
@@ -27,15 +27,15 @@ func decideDeletions(v *visit, do string) error {
 	if err != nil {
 		return err
 	}
-	d := decided{do: do, all: form.Get("which") == "all"}
-	if d.filter, err = readDeletionFilter(form, "in_url"); err != nil {
+	d := decided{Do: do, All: form.Get("which") == "all"}
+	if d.Filter, err = readDeletionFilter(form, "in_url"); err != nil {
 		return err
 	}
 	if err := d.choose(v, form["url"]); err != nil {
 		return err
 	}
-	if d.many == 0 {
-		return v.redirect("/deletions", d.filter.back(), "None was selected: nothing was done.")
+	if d.Many == 0 {
+		return v.redirect("/deletions", d.Filter.back(), "None was selected: nothing was done.")
 	}
 	if form.Get("sure") == "" {
 		return d.ask(v)
@@ -49,8 +49,8 @@ func decideDeletions(v *visit, do string) error {
 		said += " " + stay + "."
 	}
 	back := url.Values{}
-	if !d.all { // otherwise none of them is left
-		back = d.filter.back()
+	if !d.All { // otherwise none of them is left
+		back = d.Filter.back()
 	}
 	return v.redirect("/deletions", back, said)
 }
@@ -58,25 +58,25 @@ func decideDeletions(v *visit, do string) error {
 // choose resolves the selection, and counts it.
 func (d *decided) choose(v *visit, urls []string) error {
 	switch {
-	case !d.all:
-		d.query.URLs, d.many = urls, uint64(len(urls))
+	case !d.All:
+		d.query.URLs, d.Many = urls, uint64(len(urls))
 		return d.countTexts(v)
-	case d.filter.URL != "":
-		found, _, err := lines[admin.Deletion](v, "/deletions", d.filter.query(), 0)
+	case d.Filter.URL != "":
+		found, _, err := lines[admin.Deletion](v, "/deletions", d.Filter.query(), 0)
 		for i := range found {
 			d.query.URLs = append(d.query.URLs, found[i].URL)
 			d.count(&found[i])
 		}
-		d.many = uint64(len(found))
+		d.Many = uint64(len(found))
 		return err
 	}
-	d.query = d.filter.DeletionQuery
+	d.query = d.Filter.DeletionQuery
 	d.query.All = d.query.Host == "" && d.query.Reason == "" && d.query.Edit == 0
 	var n admin.DeletionCounts
 	err := v.get("/deletions/counts", d.query.Values(), &n)
-	d.many, d.texts, d.moves, d.ofIll = n.Pending, n.NewTexts, n.Moves, n.OfIllHosts
+	d.Many, d.Texts, d.Moves, d.OfIll = n.Pending, n.NewTexts, n.Moves, n.OfIllHosts
 	if d.query.UpTo == 0 {
-		d.query.UpTo, d.filter.UpTo = n.UpTo, n.UpTo
+		d.query.UpTo, d.Filter.UpTo = n.UpTo, n.UpTo
 	}
 	return err
 }
@@ -87,10 +87,10 @@ func (d *decided) countTexts(v *visit) error {
 		return nil
 	}
 	var n admin.DeletionCounts
-	if err := v.get("/deletions/counts", d.filter.back(), &n); err != nil || n.NewTexts+n.Moves == 0 {
+	if err := v.get("/deletions/counts", d.Filter.back(), &n); err != nil || n.NewTexts+n.Moves == 0 {
 		return err
 	}
-	found, _, err := lines[admin.Deletion](v, "/deletions", d.filter.back(), 0)
+	found, _, err := lines[admin.Deletion](v, "/deletions", d.Filter.back(), 0)
 	for i := range found {
 		if slices.Contains(d.query.URLs, found[i].URL) {
 			d.count(&found[i])
@@ -101,79 +101,34 @@ func (d *decided) countTexts(v *visit) error {
 
 func (d *decided) count(one *admin.Deletion) {
 	if one.Replaces {
-		d.texts++
+		d.Texts++
 	}
 	if one.Moves {
-		d.moves++
+		d.Moves++
 	}
 }
 
 // ask asks for confirmation.
 func (d *decided) ask(v *visit) error {
-	verb := map[string]string{"release": "Release", "drop": "Drop"}[d.do]
-	c := &confirmation{
-		Head: verb + " " + d.words() + "?", Button: verb + " " + admin.LossWords(d.many, d.texts, d.moves), Words: d.consequences(), URLs: d.query.URLs,
-		Action: v.link("/deletions/"+d.do, nil), Back: v.link("/deletions", d.filter.back()),
-	}
-	if d.do == "release" && d.ofIll > 0 {
-		c.Words = append(c.Words, plural(d.ofIll, "is of a host that is ill: its page may well be there.", "are of hosts that are ill: their pages may well be there."))
-	}
-	c.Fields = []field{{"in_url", d.filter.URL}}
-	values := d.filter.Values()
+	d.Action, d.Back = v.link("/deletions/"+d.Do, nil), v.link("/deletions", d.Filter.back())
+	d.Fields = []field{{"in_url", d.Filter.URL}}
+	values := d.Filter.Values()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		c.Fields = append(c.Fields, field{name, values.Get(name)})
+		d.Fields = append(d.Fields, field{name, values.Get(name)})
 	}
-	if d.all {
-		c.Fields = append(c.Fields, field{"which", "all"})
+	if d.All {
+		d.Fields = append(d.Fields, field{"which", "all"})
 	} else {
 		for _, u := range d.query.URLs {
-			c.Fields = append(c.Fields, field{"url", u})
+			d.Fields = append(d.Fields, field{"url", u})
 		}
 	}
-	return confirm(v, c)
+	d.confirmation = d.naming(d.query.URLs)
+	return confirm(v, d)
 }
 
-// words describes the selected deletions.
-func (d *decided) words() string {
-	words := admin.LossWords(d.many, d.texts, d.moves)
-	if !d.all {
-		return words
-	}
-	if d.many > 1 {
-		words = "all " + words
-	}
-	if f := &d.filter; f.Host != "" {
-		words += " of " + cut(f.Host, maxShown)
-	}
-	if d.filter.Edit != 0 {
-		words += fmt.Sprintf(" of edit %d", d.filter.Edit)
-	}
-	if d.filter.Reason != "" {
-		words += " (" + d.filter.Reason + ")"
-	}
-	if d.filter.URL != "" {
-		words += " with " + cut(d.filter.URL, maxShown) + " in their URLs"
-	}
-	return words
-}
+// Losses describes the selected losses.
+func (d *decided) Losses() string { return admin.LossWords(d.Many, d.Texts, d.Moves) }
 
-// consequences describes the effects of a decision on the selected losses.
-func (d *decided) consequences() []string {
-	if d.do == "drop" {
-		return []string{
-			"The documents stay in the index as they are.", "Each URL is fetched again. If the fault is still there, the deletion is pending again.",
-			"What an edit of the rules made stays pending: taking the edit back cancels it.",
-		}
-	}
-	var all []string
-	if d.many > d.texts+d.moves {
-		all = append(all, "Deletions are sent to the indexers, and the documents are no longer found. A page that comes back is pushed again when it is next read: such pages are asked for again within a day.")
-	}
-	if d.moves > 0 {
-		all = append(all, "Documents that leave a target stay in the index: their pages are fetched, or their lists read, and they are pushed under their new source.")
-	}
-	if d.texts > 0 {
-		all = append(all, "New texts take the place of the old ones; these documents stay in the index.")
-	}
-	return all
-}
+// Deletes reports whether documents are deleted.
+func (d *decided) Deletes() bool { return d.Many > d.Texts+d.Moves }

@@ -150,7 +150,6 @@ func part[T any](list []T, from int) []T {
 // hostData is one host.
 type hostData struct {
 	admin.HostDetails
-	Sources []sourceRow
 	// LogIns are the log-ins for its pages.
 	LogIns []visiting.SessionStatus
 	// Row counts the host's URLs by class, nil if none is stored.
@@ -179,10 +178,6 @@ func oneHost(v *visit) (any, error) {
 	if err := v.get("/host", url.Values{"host": {origin}}, &d.HostDetails); err != nil {
 		return nil, err
 	}
-	for source := range scheduler.Sources {
-		name := scheduler.Source(source).String()
-		d.Sources = append(d.Sources, sourceRow{Name: name, Waiting: d.BySource[name]})
-	}
 	if err := d.count(v); err != nil {
 		return nil, err
 	}
@@ -194,4 +189,9 @@ func oneHost(v *visit) (any, error) {
 		d.LogIns = logInsOf(status, d.Pages.LogIns...)
 	}
 	return d, nil
+}
+
+// logInsOf returns the states of the named log-ins.
+func logInsOf(s *admin.Status, names ...string) []visiting.SessionStatus {
+	return slices.DeleteFunc(slices.Clone(s.Sessions), func(l visiting.SessionStatus) bool { return !slices.Contains(names, l.Name) })
 }

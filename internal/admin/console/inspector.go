@@ -24,7 +24,6 @@ type inspected struct {
 	URL string // as requested
 	// Unreadable is why it is not a URL.
 	Unreadable string
-	Answer     shownAnswer
 	Explained  *admin.Explanation
 	// Stored is the store's record of it, nil if it is unknown.
 	Stored *report.StoredURL
@@ -57,7 +56,6 @@ func inspect(v *visit, raw string) (*inspected, error) {
 	if d.Sent, err = sentOf(v, d.Name()); err != nil {
 		return nil, err
 	}
-	d.Answer = d.judge(v)
 	if err := d.stands(v); err != nil {
 		return nil, err
 	}
@@ -213,14 +211,8 @@ func removeOne(v *visit) error {
 		return err
 	}
 	if v.r.PostForm.Get("sure") == "" {
-		return confirm(v, &confirmation{
-			Head: "Remove this URL?", URLs: []string{raw}, Button: "Remove", Forever: true,
-			Words: []string{
-				"It is forgotten, and its document is deleted from the index.",
-				"If rules accept it and a page that is read again links to it, it comes back, unless it is removed for good.",
-			},
-			Action: v.link("/url/remove", nil), Fields: []field{{"url", raw}}, Back: v.link("/url", url.Values{"url": {raw}}),
-		})
+		c := confirmation{Action: v.link("/url/remove", nil), Fields: []field{{"url", raw}}, Back: v.link("/url", url.Values{"url": {raw}})}
+		return confirm(v, c.naming([]string{raw}))
 	}
 	done, err := v.api.Remove(v.r.Context(), admin.Selection{URLs: []string{raw}, Forever: v.r.PostForm.Get("forever") != ""})
 	if err != nil {

@@ -76,7 +76,7 @@ func knownURL(raw, text string) map[string]any {
 		"GET /links":            report.LinkedFrom{Page: text, Redirect: text},
 		"GET /outbox":           map[string]any{"items": []any{order}, "next": "dead.1"},
 		"GET /deletions":        map[string]any{"items": []any{admin.Deletion{Class: text, URL: raw, Host: text, Reason: text, WaitsFor: text, Text: text, Source: text, Since: at}}, "next": "7"},
-		"GET /deletions/counts": admin.DeletionCounts{Pending: 3, Groups: 2, Items: []admin.DeletionGroup{{Host: text, Reason: text, Pending: 1}, {Host: text, Reason: text, Edit: 17, Pending: 1}}},
+		"GET /deletions/counts": admin.DeletionCounts{LossCounts: admin.LossCounts{Pending: 3}, Groups: 2, Items: []admin.DeletionGroup{{DeletionKey: admin.DeletionKey{Host: text, Reason: text}}, {DeletionKey: admin.DeletionKey{Host: text, Reason: text, Edit: 17}}}},
 		"POST /fetch": admin.Fetched{
 			URL: raw, Canonical: raw, Robots: "allowed", Location: text, Document: document, Stored: stored, Links: []crawl.TrialLink{{Href: text, URL: text, By: text}, {Href: text}},
 			Answer: &admin.FetchedAnswer{Status: 200, Headers: http.Header{"X-Odd": {text}}}, ExcludedBy: text,
@@ -85,7 +85,7 @@ func knownURL(raw, text string) map[string]any {
 		"GET /report/broken":    report.Broken{URL: raw, Words: text, Error: "4xx", Pages: 9, LinkedFrom: []report.LinkedFrom{{Page: text, Redirect: text}}},
 		"GET /report/changes":   report.Change{Change: "new", URL: raw, Words: text, Source: text},
 		"GET /report/errors":    report.Errors{URLs: 1, Hosts: 1, Classes: []report.ErrorCount{{Class: "4xx", Example: raw, Words: text}}, ByHost: []report.HostErrors{{Host: text}}},
-		"GET /report/documents": report.Documents{BySource: []report.SourceCount{{Source: text}}, ByType: []report.TypeCount{{Type: text}}, ByHost: []report.HostCount{{Host: text}}},
+		"GET /report/documents": report.Documents{BySource: []report.GroupCount{{Name: text}}, ByType: []report.GroupCount{{Name: text}}, ByHost: []report.GroupCount{{Name: text}}},
 	}
 }
 

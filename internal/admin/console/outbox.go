@@ -28,57 +28,30 @@ type outboxData struct {
 	Filter  outboxFilter
 	Counts  crawl.OutboxStatus
 	Lag     *admin.OutboxDetails
-	Targets []targetRow
-	Orders  []letter
+	Targets []crawl.TargetStatus
+	Orders  []push.Listed
 	Next    string
-}
-
-// targetRow is a target with its backlog.
-type targetRow struct {
-	crawl.TargetStatus
-	Behind any // time of the oldest order that it has not confirmed, nil if none
-}
-
-// letter is an order with its name in forms.
-type letter struct {
-	push.Listed
-	Value string
 }
 
 // Dead reports whether dead letters are listed, which can be decided about.
 func (d *outboxData) Dead() bool { return d.Filter.State == "dead" }
 
-// Narrowed reports whether the list of a state is filtered.
-func (d *outboxData) Narrowed() bool {
-	return d.Filter.Target != "" || d.Filter.Source != "" || d.Filter.URL != ""
-}
+// Narrowed reports whether the filter of a state excludes anything.
+func (f outboxFilter) Narrowed() bool { return f.Target != "" || f.Source != "" || f.URL != "" }
 
 func outbox(v *visit) (any, error) {
 	status, err := statusOf(v)
 	if err != nil {
 		return nil, err
 	}
-	d := &outboxData{Filter: filterOf(v.r.URL.Query()), Counts: status.Outbox, Lag: status.OutboxLag}
+	d := &outboxData{Filter: filterOf(v.r.URL.Query()), Counts: status.Outbox, Lag: status.OutboxLag, Targets: status.Targets}
 	if d.Filter.State == "" {
 		d.Filter.State = "waiting"
 		if status.Outbox.Dead > 0 {
 			d.Filter.State = "dead"
 		}
 	}
-	for _, t := range status.Targets {
-		row := targetRow{TargetStatus: t}
-		if d.Lag != nil {
-			if at, ok := d.Lag.Behind[t.Name]; ok {
-				row.Behind = at
-			}
-		}
-		d.Targets = append(d.Targets, row)
-	}
-	var orders []push.Listed
-	orders, _, d.Next, err = paged[push.Listed](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
-	for _, o := range orders {
-		d.Orders = append(d.Orders, letter{o, url.QueryEscape(o.Target) + " " + o.URL})
-	}
+	d.Orders, _, d.Next, err = paged[push.Listed](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
 	return d, err
 }
 
@@ -123,7 +96,7 @@ func (f outboxFilter) letters() admin.DeadLetters {
 	if f.URL != "" {
 		d.URLs = []string{f.URL}
 	}
-	d.All = f.Target == "" && f.Source == "" && f.URL == ""
+	d.All = !f.Narrowed()
 	return d
 }
 
@@ -146,28 +119,29 @@ func lettersOf(values []string) []admin.DeadLetters {
 	return all
 }
 
+// chosenLetters is the data of the question about dead letters.
+type chosenLetters struct {
+	confirmation
+	Filter outboxFilter
+	All    bool // that the filter finds
+	Chosen int
+}
+
 func askLetters(v *visit, form url.Values, filter outboxFilter, orders []admin.DeadLetters) error {
-	c := &confirmation{
-		Words: []string{
-			"They are not sent any more: the indexer does not get these documents or deletions.",
-			"The next change of a page is sent as usual.",
-		},
-		Action: v.link("/outbox/drop", nil), Button: "Drop", Back: v.link("/outbox", filter.query()),
-		Fields: []field{{"target", filter.Target}, {"source", filter.Source}, {"url", filter.URL}},
-	}
-	if form.Get("which") == "all" {
-		c.Head, c.Fields = "Drop all dead letters?", append(c.Fields, field{"which", "all"})
-		if !orders[0].All {
-			c.Head = "Drop all dead letters that the filter finds?"
-		}
+	c := chosenLetters{Filter: filter, All: form.Get("which") == "all"}
+	c.Action, c.Back = v.link("/outbox/drop", nil), v.link("/outbox", filter.query())
+	c.Fields = []field{{"target", filter.Target}, {"source", filter.Source}, {"url", filter.URL}}
+	if c.All {
+		c.Fields = append(c.Fields, field{"which", "all"})
 		return confirm(v, c)
 	}
 	for _, value := range form["order"] {
 		c.Fields = append(c.Fields, field{"order", value})
 	}
+	var urls []string
 	for i := range orders {
-		c.URLs = append(c.URLs, orders[i].URLs...)
+		urls = append(urls, orders[i].URLs...)
 	}
-	c.Head = "Drop " + plural(len(c.URLs), "dead letter", "dead letters") + "?"
+	c.Chosen, c.confirmation = len(urls), c.naming(urls)
 	return confirm(v, c)
 }

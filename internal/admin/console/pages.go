@@ -37,24 +37,23 @@ func pages() []page {
 		{pattern: "POST /resume", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/resume", "The crawl goes on.") }},
 		{pattern: "POST /add", role: admin.Operator, answer: add},
 		{pattern: "GET /urls", role: admin.Reader, nav: "URLs", title: "URLs", template: "urls", data: urls},
-		{pattern: "POST /urls/refresh", role: admin.Operator, title: "Recrawl URLs", template: "confirm", answer: func(v *visit) error { return decideURLs(v, "refresh") }},
-		{pattern: "POST /urls/remove", role: admin.Operator, title: "Remove URLs", template: "confirm", answer: func(v *visit) error { return decideURLs(v, "remove") }},
+		{pattern: "POST /urls/refresh", role: admin.Operator, title: "Recrawl URLs", template: "confirm-urls", answer: func(v *visit) error { return decideURLs(v, "refresh") }},
+		{pattern: "POST /urls/remove", role: admin.Operator, title: "Remove URLs", template: "confirm-urls", answer: func(v *visit) error { return decideURLs(v, "remove") }},
 		{pattern: "GET /url", role: admin.Reader, nav: "Inspector", title: "URL inspector", template: "inspector", data: inspector},
 		{pattern: "GET /url/rule", role: admin.Operator, answer: ruleOf},
 		{pattern: "POST /url/add", role: admin.Operator, answer: addOne},
 		{pattern: "POST /url/refresh", role: admin.Operator, answer: refreshOne},
 		{pattern: "POST /url/fetch", role: admin.Operator, title: "Dry run", answer: fetchOne},
-		{pattern: "POST /url/remove", role: admin.Operator, title: "Remove a URL", template: "confirm", answer: removeOne},
+		{pattern: "POST /url/remove", role: admin.Operator, title: "Remove a URL", template: "confirm-url", answer: removeOne},
 		{pattern: "GET /hosts", role: admin.Reader, nav: "Hosts", title: "Hosts", template: "hosts", data: hosts},
 		{pattern: "GET /hosts/{host}", role: admin.Reader, title: "Host", template: "host", data: oneHost},
 		{pattern: "GET /rules", role: admin.Operator, nav: "Configuration", title: "Configuration", template: "rules", data: rules},
-		{pattern: "POST /rules", role: admin.Operator, title: "Configuration", answer: sendRules},
 		{pattern: "GET /outbox", role: admin.Reader, nav: "Outbox", title: "Outbox", template: "outbox", data: outbox},
 		{pattern: "POST /outbox/retry", role: admin.Operator, title: "Retry", answer: func(v *visit) error { return decideLetters(v, "retry") }},
-		{pattern: "POST /outbox/drop", role: admin.Operator, title: "Drop", template: "confirm", answer: func(v *visit) error { return decideLetters(v, "drop") }},
+		{pattern: "POST /outbox/drop", role: admin.Operator, title: "Drop", template: "confirm-letters", answer: func(v *visit) error { return decideLetters(v, "drop") }},
 		{pattern: "GET /deletions", role: admin.Reader, nav: "Deletions", title: "Deletions", template: "deletions", data: deletions},
-		{pattern: "POST /deletions/release", role: admin.Operator, title: "Release deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "release") }},
-		{pattern: "POST /deletions/drop", role: admin.Operator, title: "Drop deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "drop") }},
+		{pattern: "POST /deletions/release", role: admin.Operator, title: "Release deletions", template: "confirm-deletions", answer: func(v *visit) error { return decideDeletions(v, "release") }},
+		{pattern: "POST /deletions/drop", role: admin.Operator, title: "Drop deletions", template: "confirm-deletions", answer: func(v *visit) error { return decideDeletions(v, "drop") }},
 		{pattern: "GET /documents", role: admin.Reader, title: "Document as sent", template: "documents", data: document},
 		{pattern: "GET /documents/text", role: admin.Reader, title: "Document as sent", answer: documentText},
 		{pattern: "GET /documents/content", role: admin.Reader, title: "Document as sent", answer: documentContent},
@@ -73,7 +72,7 @@ var templateFiles embed.FS
 
 // parseTemplates reads each page's template together with the layout.
 func parseTemplates(pages []page, f *files) (map[string]*template.Template, error) {
-	base, err := template.New("layout").Funcs(functions(f)).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
+	base, err := template.New("layout").Option("missingkey=zero").Funcs(functions(f)).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, err
 	}

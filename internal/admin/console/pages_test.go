@@ -107,15 +107,15 @@ func TestTroublesLeadToTheirPages(t *testing.T) {
 	}}
 	status.IllHosts, status.DeletionsSince, status.Lost = 2, &at, 3
 	status.DeletionsByClass = map[string]uint64{"most": 1}
-	status.Edits = []admin.EditStatus{{Edit: deletion.Edit{Number: 17, State: deletion.EditHeld}, Pending: 15, Moves: 15}, {Edit: deletion.Edit{Number: 18}, Pending: 1}}
+	status.Edits = []admin.EditStatus{{Edit: deletion.Edit{Number: 17, State: deletion.EditHeld}, LossCounts: admin.LossCounts{Pending: 15, Moves: 15}}, {Edit: deletion.Edit{Number: 18}, LossCounts: admin.LossCounts{Pending: 1}}}
 	status.Store = &admin.StoreStatus{DiskFree: 1 << 20, DiskSize: 1 << 40}
 	api := answers(t, map[string]any{"GET /status": []admin.Status{status}})
 	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/")
 	for _, want := range []string{
-		`href="/rules"`, `href="/hosts?show=ill"`, "1 pending deletion or new text is among more than a fifth of a host&#39;s documents, the oldest since", `href="/deletions">Release or drop them`, "Edit 17 of the rules: 15 moves off a target pending until the operator&#39;s word.", `href="/deletions?edit=17"`, "1\u202f200 dead letters: an indexer refuses them.",
+		`href="/rules"`, `href="/hosts?show=ill"`, "1 pending deletion or new text is among more than a fifth of a host's documents, the oldest since", `href="/deletions">Release or drop them`, "Edit 17 of the rules: 15 moves off a target pending until the operator's word.", `href="/deletions?edit=17"`, "1\u202f200 dead letters: an indexer refuses them.",
 		`href="/urls?fate=body_lost">Show 3 URLs</a>`, "3 documents were lost before they were sent",
 		`<dt>Documents lost</dt><dd class="warn-text"><a href="/urls?fate=body_lost">3</a>`,
-		"2 hosts are ill", "The disk is nearly full: 1.0 MiB are free", "The indexer papi is unreachable since", "CrawlConfig.xml:3:5: broken", "The crawl is paused", `action="/resume"`,
+		"2 hosts are ill", "The disk is nearly full: 1.0 MiB are free", "The indexer <bdi>papi</bdi> is unreachable since", "CrawlConfig.xml:3:5: broken", "The crawl is paused", `action="/resume"`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the operator's overview lacks %q", want)

@@ -42,25 +42,6 @@ type reportData struct {
 // Kinds returns the kinds of reports.
 func (d *reportData) Kinds() []string { return report.Kinds() }
 
-// Head returns a report's title.
-func (d *reportData) Head(kind string) string {
-	return map[string]string{"broken": "Broken links", "errors": "Errors", "documents": "Documents", "changes": "Changes", "rounds": "Rounds"}[kind]
-}
-
-// About describes a report.
-func (d *reportData) About(kind string) string {
-	return map[string]string{
-		"broken":    "URLs that cannot be fetched, each with the pages that link to it",
-		"errors":    "what goes wrong, by kind and host",
-		"documents": "how many URLs and documents there are, by push source, outcome, fifo, media type and host",
-		"changes":   "what came, changed and went, in the last 24 hours or since another time",
-		"rounds":    "what each round of discovery, schedule and run that ended by itself did",
-	}[kind]
-}
-
-// Dated reports whether the report can start at a time.
-func (d *reportData) Dated() bool { return d.Kind != "documents" }
-
 func reportOf(v *visit) (any, error) {
 	q := v.r.URL.Query()
 	d := &reportData{Kind: v.r.PathValue("kind"), Host: strings.TrimSpace(q.Get("host")), Since: strings.TrimSpace(q.Get("since"))}
@@ -71,7 +52,7 @@ func reportOf(v *visit) (any, error) {
 	if d.Host != "" {
 		ask.Set("host", d.Host)
 	}
-	if d.Since != "" && d.Dated() {
+	if d.Since != "" && d.Kind != report.KindDocuments {
 		ask.Set("since", d.Since)
 	}
 	d.Sort = q.Get("sort")
@@ -143,16 +124,6 @@ func (c tableCell) Class() string {
 	case report.Text, report.Word, report.Origin, report.Flag, report.Time:
 	}
 	return ""
-}
-
-// Heads returns a table's column heads.
-func (v *view) Heads(columns []report.Column) (list []tableCell) {
-	for _, c := range columns {
-		if c.Title != "" {
-			list = append(list, tableCell{Column: c})
-		}
-	}
-	return list
 }
 
 // By returns the title of a table of counts, as in "By source".

@@ -3,10 +3,7 @@ package console
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
-	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// rulesData is the data of the editor. Without scripts it is a text area with two buttons, and their results.
+// rulesData is the data of the editor, which is a script. Without it the page shows the text.
 type rulesData struct {
 	// File is the name of the configuration's file, ETag the tag of the text that was read.
 	File, ETag string
@@ -24,52 +21,25 @@ type rulesData struct {
 	Text    string
 	Windows bool
 	// Refused is why the text cannot be edited here.
-	Refused string
-	// Taken is the version whose text is in the editor, unsaved.
-	Taken    string
+	Refused  string
 	Versions []admin.ConfigVersion
 
-	// Asked is what saving would delete, if that needs confirmation.
-	Asked *foreseen
 	// Line is the editor's initial line; 0 for none.
 	Line int
 	// Cases are the test cases beside the configuration.
 	Cases, CasesTag string
 	// CasesRefused is why they cannot be edited here.
 	CasesRefused string
-	// Results of a button without scripts.
-	Check *admin.Check
-	Saved *admin.Written
-	// Problem is why it was not saved; Theirs is the text that another user has saved in the meantime.
-	Problem *admin.Problem
-	Theirs  string
 }
 
 // maxEdited is the largest text for the editor, in bytes.
 const maxEdited = 4 << 20
 
-// rules reads the configuration, or one of its kept versions.
+// rules reads the configuration.
 func rules(v *visit) (any, error) {
-	d, err := readRules(v)
-	if err != nil {
-		return nil, err
-	}
-	d.Line, _ = strconv.Atoi(v.r.URL.Query().Get("line")) // else none
-	if name := v.r.URL.Query().Get("take"); name != "" && d.Refused == "" {
-		_, old, err := v.text("/config/version", url.Values{"name": {name}})
-		if err != nil {
-			return nil, err
-		}
-		d.Taken = name
-		d.take(old)
-	}
-	return d, nil
-}
-
-// readRules reads the saved configuration.
-func readRules(v *visit) (*rulesData, error) {
 	d := &rulesData{}
-	header, text, err := v.text("/config", nil)
+	d.Line, _ = strconv.Atoi(v.r.URL.Query().Get("line")) // else none
+	header, text, err := v.api.Text(v.r.Context(), "/config", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -79,31 +49,22 @@ func readRules(v *visit) (*rulesData, error) {
 	}
 	d.take(text)
 	var kept struct{ Items []admin.ConfigVersion }
-	err = v.get("/config/versions", nil, &kept)
+	if err := v.get("/config/versions", nil, &kept); err != nil {
+		return nil, err
+	}
 	d.Versions = kept.Items
-	if err == nil {
-		err = d.readCases(v)
-	}
-	return d, err
-}
-
-// readCases reads the test cases; an error there does not prevent editing the rules.
-func (d *rulesData) readCases(v *visit) error {
-	header, cases, err := v.text("/config/cases", nil)
-	if p, ok := errors.AsType[*admin.Problem](err); ok {
+	header, cases, err := v.api.Text(v.r.Context(), "/config/cases", nil)
+	if p, ok := errors.AsType[*admin.Problem](err); ok { // it does not prevent editing the rules
 		d.CasesRefused = p.Detail
-		return nil
+		return d, nil
 	}
-	if err == nil {
-		d.Cases, d.CasesTag = strings.ReplaceAll(string(cases), "\r\n", "\n"), header.Get("ETag")
-	}
-	return err
+	d.Cases, d.CasesTag = strings.ReplaceAll(string(cases), "\r\n", "\n"), header.Get("ETag")
+	return d, err
 }
 
 // take puts a text into the editor.
 func (d *rulesData) take(text []byte) {
-	d.Text, d.Refused = "", notEdited(text)
-	if d.Refused != "" {
+	if d.Refused = notEdited(text); d.Refused != "" {
 		return
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
@@ -128,93 +89,11 @@ func notEdited(text []byte) string {
 	return ""
 }
 
-// sendRules handles a button without scripts. The submitted text stays in the editor in any case.
-func sendRules(v *visit) error {
-	if err := v.r.ParseForm(); err != nil {
-		return &admin.Problem{Title: "Too large", Status: http.StatusRequestEntityTooLarge, Detail: "the form cannot be read: the text may be too large for the editor"}
-	}
-	text := strings.ReplaceAll(v.r.PostForm.Get("text"), "\r\n", "\n")
-	sent := &rulesData{ETag: v.r.PostForm.Get("etag"), Text: text, Windows: v.r.PostForm.Get("lines") == "crlf"}
-	if sent.Windows {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
-	}
-	status := http.StatusOK
-	if refused := notEdited([]byte(text)); refused != "" {
-		status, sent.Problem = http.StatusUnprocessableEntity, &admin.Problem{Detail: refused}
-	} else if do := v.r.PostForm.Get("do"); do != "check" {
-		if err := sent.save(v, text, do); err != nil {
-			return err
-		}
-		if sent.Problem != nil {
-			status = sent.Problem.Status
-		}
-	} else if err := v.post("/check", nil, admin.CheckRequest{Config: text}, &sent.Check); err != nil {
-		return err
-	}
-	now, err := readRules(v)
-	if err != nil {
-		return err
-	}
-	sent.File, sent.Versions, sent.Cases, sent.CasesTag, sent.CasesRefused = now.File, now.Versions, now.Cases, now.CasesTag, now.CasesRefused
-	if status == http.StatusPreconditionFailed {
-		sent.Theirs, sent.ETag = now.Text, now.ETag
-	}
-	v.console.show(v, status, "rules", "Configuration", sent)
-	return nil
-}
-
-// save saves the text with the API, or first asks about what that deletes: do is save, then save-delete or save-hold. A
-// refusal is shown on the page, not returned as an error.
-func (d *rulesData) save(v *visit, text, do string) error {
-	header := http.Header{"Content-Type": {"application/xml"}, "If-Match": {d.ETag}}
-	saved := &admin.Written{}
-	query := url.Values{}
-	if do == "save-delete" {
-		query.Set("yes", "true")
-	}
-	if do == "save" {
-		asked, err := foresee(v, text)
-		if p, ok := errors.AsType[*admin.Problem](err); ok && len(p.Findings) == 0 {
-			asked, err = &foreseen{Unknown: p.Detail}, nil // saving is possible nevertheless
-		} else if ok {
-			d.Problem = p
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if asked.Unknown != "" || asked.Deleted+asked.Leaving > 0 {
-			d.Asked = asked
-			return nil
-		}
-	}
-	answer, err := v.api.Ask(v.r.Context(), http.MethodPut, "/api/v1/config", query, header, strings.NewReader(text))
-	if p, ok := errors.AsType[*admin.Problem](err); ok {
-		d.Problem = p
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	answered, err := io.ReadAll(answer.Body)
-	if err == nil {
-		err = json.Unmarshal(answered, saved)
-	}
-	d.Saved, d.ETag = saved, saved.ETag
-	return err
-}
-
 // Crawlers returns the names of the configuration's Crawlers, as JSON: the script asks for each what the text would
 // delete.
 func (d *rulesData) Crawlers(v *view) (string, error) {
 	names, err := json.Marshal(v.Crawlers)
 	return string(names), err
-}
-
-// Unsaved reports whether the text differs from the saved one.
-func (d *rulesData) Unsaved() bool {
-	return d.Taken != "" || d.Check != nil || d.Problem != nil || d.Asked != nil
 }
 
 // Lines returns the number of lines, for the height of the field.

@@ -10,13 +10,11 @@ import (
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
@@ -26,8 +24,6 @@ type configuration struct {
 	t          *testing.T
 	text, etag string
 	kept       []admin.ConfigVersion
-	put        []string // what was saved
-	word       []string // what ?yes= said then
 }
 
 func (a *configuration) handler() http.Handler {
@@ -40,66 +36,11 @@ func (a *configuration) handler() http.Handler {
 	mux.HandleFunc("GET /api/v1/config/versions", func(w http.ResponseWriter, _ *http.Request) {
 		a.answer(w, http.StatusOK, map[string]any{"items": a.kept})
 	})
-	mux.HandleFunc("GET /api/v1/config/version", func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get("name") != "CrawlConfig.xml.20260102-030405" {
-			a.answer(w, http.StatusNotFound, admin.Problem{Status: http.StatusNotFound, Title: "Not Found", Detail: "no such text"})
-			return
-		}
-		_, _ = io.WriteString(w, "<old/>\r\n")
-	})
 	mux.HandleFunc("GET /api/v1/config/cases", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("ETag", `"c"`)
 		_, _ = io.WriteString(w, "http://a/ crawl # </textarea>\r\n")
 	})
-	mux.HandleFunc("POST /api/v1/preview", func(w http.ResponseWriter, r *http.Request) {
-		var in admin.PreviewRequest
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			a.t.Error(err)
-		}
-		switch {
-		case strings.Contains(in.Config, "broken"):
-			a.answer(w, http.StatusUnprocessableEntity, admin.Problem{Status: http.StatusUnprocessableEntity, Detail: "errors", Findings: []admin.Finding{broken()}})
-		case strings.Contains(in.Config, "slow"):
-			a.answer(w, http.StatusServiceUnavailable, admin.Problem{Status: http.StatusServiceUnavailable, Detail: "too much at once"})
-		case strings.Contains(in.Config, "deletes"):
-			by := review.PreviewCause{Reason: crawlspace.Reason{Gate: crawlspace.GateRules, File: "CrawlConfig.xml", Line: 7, Rule: "rule 2"}, Count: 12}
-			a.answer(w, http.StatusOK, review.Preview{Indexed: 20, Held: 12, Deleted: review.PreviewGroup{Count: 12, By: []review.PreviewCause{by}}})
-		default:
-			a.answer(w, http.StatusOK, review.Preview{Indexed: 20})
-		}
-	})
-	mux.HandleFunc("POST /api/v1/check", func(w http.ResponseWriter, r *http.Request) {
-		var in admin.CheckRequest
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			a.t.Error(err)
-		}
-		check := admin.Check{Valid: true, Findings: []admin.Finding{}}
-		if strings.Contains(in.Config, "broken") {
-			check = admin.Check{Findings: []admin.Finding{broken()}}
-		}
-		a.answer(w, http.StatusOK, check)
-	})
-	mux.HandleFunc("PUT /api/v1/config", func(w http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(r.Body)
-		if err != nil {
-			a.t.Error(err)
-		}
-		switch {
-		case r.Header.Get("If-Match") != a.etag:
-			a.answer(w, http.StatusPreconditionFailed, admin.Problem{Status: http.StatusPreconditionFailed, Detail: "changed"})
-		case strings.Contains(string(text), "broken"):
-			a.answer(w, http.StatusUnprocessableEntity, admin.Problem{Status: http.StatusUnprocessableEntity, Detail: "errors", Findings: []admin.Finding{broken()}})
-		default:
-			a.put, a.etag = append(a.put, string(text)), `"2"`
-			a.word = append(a.word, r.URL.Query().Get("yes"))
-			a.answer(w, http.StatusOK, admin.Written{ETag: a.etag, Kept: "old", Words: "the port is taken <b>"})
-		}
-	})
 	return mux
-}
-
-func broken() admin.Finding {
-	return admin.Finding{Severity: "error", File: "CrawlConfig.xml", Line: 3, Column: 5, Message: `unknown element <script>alert(1)</script>`}
 }
 
 func (a *configuration) answer(w http.ResponseWriter, status int, answer any) {
@@ -110,36 +51,30 @@ func (a *configuration) answer(w http.ResponseWriter, status int, answer any) {
 	}
 }
 
-// TestRulesPage: the text stands in the page as text, whatever it holds, and older ones can be taken.
+// TestRulesPage: the text stands in the page as text, whatever it holds.
 func TestRulesPage(t *testing.T) {
 	api := &configuration{t: t, etag: `"1"`, text: "\n<a>\r\n</textarea><script>alert(1)</script>\r\n</a>",
 		kept: []admin.ConfigVersion{{Name: "CrawlConfig.xml.20260102-030405", Kept: time.Unix(1e9, 0), Bytes: 7}}}
 	c := newConsole(t, admin.Operator, api.handler())
 	status, body := visitPage(t, c, "/rules")
 	for _, want := range []string{
-		">\n\n&lt;a&gt;\n&lt;/textarea&gt;&lt;script&gt;", `name="etag" value="&#34;1&#34;"`, `data-file="CrawlConfig.xml" data-crawlers="[&#34;a&#34;]">`, // nothing is unsaved
-		`href="/rules?take=CrawlConfig.xml.20260102-030405"`, "7 B",
+		">\n\n&lt;a&gt;\n&lt;/textarea&gt;&lt;script&gt;", `name="etag" value="&#34;1&#34;"`, `data-file="CrawlConfig.xml" data-crawlers="[&#34;a&#34;]">`,
+		`class="take" data-name="CrawlConfig.xml.20260102-030405"`, "7 B",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%d, without %s:\n%s", status, want, body)
 		}
 	}
-	if strings.Contains(body, "<script>") {
-		t.Error("a script stands in the page")
+	if strings.Contains(body, "<script>") || !strings.Contains(body, `value="lf"`) {
+		t.Error("a script stands in the page, or its line ends are others")
 	}
-	if status, body := visitPage(t, c, "/rules?take=CrawlConfig.xml.20260102-030405"); status != http.StatusOK || !strings.Contains(body, "&lt;old/&gt;\n</textarea>") ||
-		!strings.Contains(body, " data-unsaved>") || !strings.Contains(body, `value="crlf"`) {
-		t.Errorf("an older text: %d\n%s", status, body)
-	}
-	if status, _ := visitPage(t, c, "/rules?take=other"); status != http.StatusNotFound {
-		t.Errorf("a text that is not kept: %d", status)
+	api.text = "<a>\r\n</a>"
+	if _, body := visitPage(t, c, "/rules"); !strings.Contains(body, `value="crlf"`) {
+		t.Error("the line ends of Windows are not kept")
 	}
 	reader := newConsole(t, admin.Reader, api.handler())
 	if status, body := visitPage(t, reader, "/rules"); status != http.StatusForbidden || strings.Contains(body, "&lt;a&gt;") || strings.Contains(body, `href="/rules"`) {
 		t.Errorf("a reader: %d\n%s", status, body)
-	}
-	if w := sendForm(t, reader, "/rules", url.Values{"do": {"save"}, "etag": {`"1"`}, "text": {"<b/>"}}); w.Code != http.StatusForbidden || len(api.put) > 0 {
-		t.Errorf("a reader saves: %d, %q", w.Code, api.put)
 	}
 }
 
@@ -157,80 +92,6 @@ func TestRulesThatCannotBeEdited(t *testing.T) {
 		if why := notEdited([]byte(text)); why != "" {
 			t.Errorf("%q: %s", text, why)
 		}
-	}
-}
-
-// TestRulesWithoutScript: a form checks and saves; what was typed stays, whatever
-// becomes of it; the line ends are the file's.
-func TestRulesWithoutScript(t *testing.T) {
-	api := &configuration{t: t, etag: `"1"`, text: "<now/>"}
-	c := newConsole(t, admin.Operator, api.handler())
-	send := func(what, etag, lines, text string) (int, string) {
-		w := sendForm(t, c, "/rules", url.Values{"do": {what}, "etag": {etag}, "lines": {lines}, "text": {text}})
-		return w.Code, w.Body.String()
-	}
-	const shown = "Line 3, column 5: <span class=\"tag bad\">error</span> <bdi>unknown element &lt;script&gt;"
-	for _, one := range []struct {
-		what, etag, text string
-		status           int
-		want             string
-	}{
-		{"check", `"1"`, "<broken/>", 200, shown},
-		{"check", `"1"`, "<good/>", 200, "can be saved"},
-		{"save", `"1"`, "<broken/>", 422, shown},
-		{"save", `"1"`, `<?xml version="1.0" encoding="latin1"?>`, 422, "latin1"},
-		{"save", `"0"`, "<mine/>", 412, "&lt;now/&gt;</textarea>"}, // theirs
-	} {
-		status, body := send(one.what, one.etag, "lf", one.text)
-		if status != one.status || !strings.Contains(body, one.want) || !strings.Contains(body, strings.NewReplacer("<", "&lt;", ">", "&gt;", `"`, "&#34;").Replace(one.text)+"</textarea>") || !strings.Contains(body, "data-unsaved") {
-			t.Errorf("%s %s: %d\n%s", one.what, one.text, status, body)
-		}
-	}
-	if len(api.put) > 0 {
-		t.Errorf("saved: %q", api.put)
-	}
-	if _, body := send("save", `"0"`, "lf", "<mine/>"); !strings.Contains(body, `name="etag" value="&#34;1&#34;"`) {
-		t.Error("after a conflict the text cannot be saved again")
-	}
-	status, body := send("save", `"1"`, "lf", "<a>\r\n</a>")
-	if status != http.StatusOK || !strings.Contains(body, "not in force: <bdi>the port is taken &lt;b&gt;") || !strings.Contains(body, `value="&#34;2&#34;"`) || strings.Contains(body, "data-unsaved") {
-		t.Errorf("saved: %d\n%s", status, body)
-	}
-	send("save", `"2"`, "crlf", "<a>\r\n</a>")
-	if len(api.put) != 2 || api.put[0] != "<a>\n</a>" || api.put[1] != "<a>\r\n</a>" {
-		t.Errorf("what was saved: %q", api.put)
-	}
-}
-
-// TestRulesAskFirst: what a text deletes is told before it is saved; the answer saves it.
-func TestRulesAskFirst(t *testing.T) {
-	api := &configuration{t: t, etag: `"1"`, text: "<now/>"}
-	c := newConsole(t, admin.Operator, api.handler())
-	send := func(do, text string) string {
-		w := sendForm(t, c, "/rules", url.Values{"do": {do}, "etag": {api.etag}, "lines": {"lf"}, "text": {text}})
-		if w.Code != http.StatusOK {
-			t.Errorf("%s %s: %d", do, text, w.Code)
-		}
-		return w.Body.String()
-	}
-	for text, words := range map[string][]string{
-		"<deletes/>": {"It deletes 12 of 20 documents.", "without your word", "12 documents by <bdi>rule 2, CrawlConfig.xml:7", `value="save-delete"`, `value="save-hold"`, "&lt;deletes/&gt;</textarea>", "data-unsaved"},
-		"<slow/>":    {"could not be counted: <bdi>too much at once", `value="save-hold"`},
-	} {
-		body := send("save", text)
-		for _, want := range words {
-			if !strings.Contains(body, want) {
-				t.Errorf("%s: without %s:\n%s", text, want, body)
-			}
-		}
-	}
-	if len(api.put) > 0 {
-		t.Fatalf("saved before the answer: %q", api.put)
-	}
-	send("save-delete", "<deletes/>")
-	send("save-hold", "<deletes/>")
-	if len(api.put) != 2 || !slices.Equal(api.word, []string{"true", ""}) {
-		t.Errorf("saved: %q with the word %q", api.put, api.word)
 	}
 }
 

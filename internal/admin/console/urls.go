@@ -70,7 +70,7 @@ type choice struct {
 // Choice returns the field of a name.
 func (d *urlsData) Choice(name string) choice { return choice{name, d.Filter.Get(name), choices(name)} }
 
-func choices(of string) (words []string) {
+func choices(of string) []string {
 	switch of {
 	case "class":
 		return scheduler.ClassWords()
@@ -81,11 +81,9 @@ func choices(of string) (words []string) {
 	case "error":
 		return report.ErrorClasses()
 	case "fifo":
-		for s := range scheduler.Sources {
-			words = append(words, scheduler.Source(s).String())
-		}
+		return scheduler.SourceWords()
 	}
-	return words
+	return nil
 }
 
 func urls(v *visit) (any, error) {
@@ -175,7 +173,7 @@ func decideURLs(v *visit, do string) error {
 	case n.URLs == 0:
 		return v.redirect("/urls", filter.Values, "The selection has no URL that this can be done to: nothing was done.")
 	case form.Get("sure") == "" && (do == "remove" || n.URLs > admin.RemovedUnasked):
-		return confirm(v, askURLs(v, do, n, filter, all, selection.URLs))
+		return confirm(v, chosenURLs{askURLs(v, do, filter, all, selection.URLs), do, n, filter, all})
 	}
 	words, err := sendURLs(v, do, selection)
 	if err != nil {
@@ -208,34 +206,22 @@ func sendURLs(v *visit, do string, selection admin.Selection) (string, error) {
 	return words, err
 }
 
-// askURLs asks for confirmation.
-func askURLs(v *visit, do string, n crawl.SelectedCount, filter urlFilter, all bool, chosen []string) *confirmation {
-	c := &confirmation{Action: v.link("/urls/"+do, nil), Back: v.link("/urls", filter.Values), URLs: chosen, Fields: filter.Hidden()}
-	things := plural(n.URLs, "URL", "URLs")
+// chosenURLs is the data of the question about URLs.
+type chosenURLs struct {
+	confirmation
+	Do     string // refresh or remove
+	N      crawl.SelectedCount
+	Filter urlFilter
+	All    bool // that the filter finds
+}
+
+func askURLs(v *visit, do string, filter urlFilter, all bool, chosen []string) confirmation {
+	c := confirmation{Action: v.link("/urls/"+do, nil), Back: v.link("/urls", filter.Values), Fields: filter.Hidden()}
 	if all {
 		c.Fields = append(c.Fields, field{"which", "all"})
-		if c.Words = append(c.Words, "All that are stored: no filter is set."); filter.Narrowed() {
-			var parts []string
-			for _, f := range filter.Hidden() {
-				parts = append(parts, f.Name+" "+cut(f.Value, maxShown))
-			}
-			c.Words[0] = "Those with " + strings.Join(parts, ", ") + "."
-		}
 	}
 	for _, u := range chosen {
 		c.Fields = append(c.Fields, field{"url", u})
 	}
-	if do == "refresh" {
-		c.Head, c.Button = "Recrawl "+things+"?", "Recrawl "+things
-		c.Words = append(c.Words, "They wait in a fifo and are fetched at the polite pace of their hosts. What did not change is not pushed again.")
-		return c
-	}
-	c.Head, c.Button, c.Forever = "Remove "+things+"?", "Remove "+things, true
-	c.Words = append(c.Words,
-		"They are forgotten, and "+plural(n.Documents, "document is", "documents are")+" deleted from the index.",
-		"What rules accept and a page links to comes back when that page is read again, unless it is removed for good.")
-	if n.Roots > 0 {
-		c.Words = append(c.Words, plural(n.Roots, "start URL of the configuration stays.", "start URLs of the configuration stay."))
-	}
-	return c
+	return c.naming(chosen)
 }

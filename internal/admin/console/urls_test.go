@@ -66,7 +66,7 @@ func TestDecideURLs(t *testing.T) {
 	c := newConsole(t, admin.Operator, api)
 	form := url.Values{"which": {"all"}, "status": {"404"}, "host": {"a.test"}}
 	w := sendForm(t, c, "/urls/refresh", form)
-	if body := w.Body.String(); len(done) > 0 || !strings.Contains(body, "Recrawl 121 URLs?") || !strings.Contains(body, "Those with status 404, host a.test.") || !strings.Contains(body, `name="which" value="all"`) {
+	if body := w.Body.String(); len(done) > 0 || !strings.Contains(body, "Recrawl 121 URLs?") || !strings.Contains(body, "Those with status <bdi>404</bdi>, host <bdi>a.test</bdi>.") || !strings.Contains(body, `name="which" value="all"`) {
 		t.Errorf("done %q, asked\n%s", done, body)
 	}
 	w = sendForm(t, c, "/urls/remove", form)

@@ -90,14 +90,17 @@ func (v *view) Host(origin string) template.HTML {
 	return v.linked("url host", origin, "/hosts/"+url.PathEscape(origin), nil)
 }
 
-// linked returns external text as a link to a page of the console, or as text if it is too long for one.
+// breaks sets where lines break in a URL that is escaped for HTML.
+var breaks = strings.NewReplacer("/", "/<wbr>", "-", "-<wbr>", "?", "<wbr>?", "&amp;", "<wbr>&amp;")
+
+// linked returns an external URL as a link to a page of the console, or as text if it is too long for one.
 func (v *view) linked(class, text, path string, query url.Values) template.HTML {
-	words := shown(text, maxShown)
+	words := "<bdi>" + breaks.Replace(template.HTMLEscapeString(cut(text, maxShown))) + "</bdi>"
 	if len(text) > maxLinked {
-		return words
+		return template.HTML(words) //nolint:gosec // escaped
 	}
 	to := template.HTMLEscapeString(v.visit.link(path, query))
-	return template.HTML(`<a class="` + class + `" href="` + to + `">` + string(words) + `</a>`) //nolint:gosec // both parts are escaped
+	return template.HTML(`<a class="` + class + `" href="` + to + `">` + words + `</a>`) //nolint:gosec // both parts are escaped
 }
 
 // Place returns a position in a file; one in the configuration is a link to the editor, for visitors with the right.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -105,17 +104,6 @@ func (v *visit) get(path string, query url.Values, into any) error {
 // post calls a changing route of the API; body is sent as JSON.
 func (v *visit) post(path string, query url.Values, body, into any) error {
 	return v.api.Post(v.r.Context(), path, query, body, into)
-}
-
-// text reads a text from a route of the API, unchanged.
-func (v *visit) text(path string, query url.Values) (http.Header, []byte, error) {
-	answer, err := v.api.Ask(v.r.Context(), http.MethodGet, "/api/v1"+path, query, nil, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	return answer.Header, text, err
 }
 
 // paged reads a page of a list of the API, at the visitor's cursor. next is the address of the page after it, at the

@@ -1,8 +1,10 @@
 package console
 
 import (
+	"fmt"
 	"html/template"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +13,9 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/clock"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // maxShown bounds the displayed characters of a URL or title.
@@ -33,6 +37,18 @@ func functions(f *files) template.FuncMap {
 		"plural":    plural,
 		"words":     spaced,
 		"textPlain": func(s string) string { return cut(s, 80) },
+		"minus":     func(n, by any) float64 { return number(n) - number(by) },
+		"percent":   percent,
+		"total": func(counts map[string]uint64) (n uint64) {
+			for _, one := range counts {
+				n += one
+			}
+			return n
+		},
+		"escaped":  url.QueryEscape,
+		"sentence": func(a admin.Answer) string { return sentence(a.String()) },
+		"sources":  scheduler.SourceWords,
+		"classes":  scheduler.ClassWords,
 	}
 }
 
@@ -144,6 +160,19 @@ func rate(n any) string {
 		return strconv.FormatFloat(f, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(f, 'f', 2, 64)
+}
+
+// sentence makes the first letter upper case.
+func sentence(words string) string {
+	first, size := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(first)) + words[size:]
+}
+
+func percent(part, all any) string {
+	if number(all) == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*number(part)/number(all))
 }
 
 // spaced returns a word of the API with spaces.

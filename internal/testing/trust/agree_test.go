@@ -237,7 +237,7 @@ func (w *world) agreeInSum(when string, fates map[string]int, read bool, fail fu
 	reported := map[string]int{}
 	for _, s := range d.ByStatus {
 		if s.URLs > 0 {
-			reported[s.Status] = s.URLs
+			reported[s.Name] = s.URLs
 		}
 	}
 	if !maps.Equal(reported, fates) {

@@ -33,8 +33,8 @@ type Engine interface {
 	// distinct. After an error the changes may or may not be stored, and Commit must not be called again.
 	Commit(changes iter.Seq2[[]byte, []byte]) error
 	Bodies
-	// Save calls write to write a file. Load reads it once publish has returned, and the previous one until then. Save,
-	// Load and publish are called from one goroutine at a time.
+	// Save calls write to write a file. Load reads it once publish has returned, and the previous one until then. Save
+	// and publish are called from one goroutine at a time, Load from any.
 	Save(write func(io.Writer) error) (publish func() error, err error)
 	// Load opens the last published file. The error wraps fs.ErrNotExist if there is none.
 	Load() (io.ReadCloser, error)

@@ -13,8 +13,8 @@ for (const head of document.querySelectorAll("input[data-all]")) {
   show();
 }
 
-// Every table: its rows are sorted by a click on a head that the service does not sort by, saved as CSV as they are
-// shown, and a table that goes on to the right says so.
+// Every table: its rows are sorted by a click on a head that the service does not sort by, and saved as CSV as they are
+// shown.
 (() => {
   const words = (cell) => cell.querySelector("time")?.dateTime || cell.textContent.trim().replace(/\s+/g, " ");
   const units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
@@ -53,26 +53,22 @@ for (const head of document.querySelectorAll("input[data-all]")) {
     wrap.dataset.begun = "1";
     const name = wrap.getAttribute("aria-label") || document.getElementById(wrap.getAttribute("aria-labelledby"))?.textContent || "list";
     const rows = table.tBodies[0]?.rows || [];
-    const foot = document.createElement("p");
-    foot.className = "table-foot muted";
-    foot.append(Object.assign(document.createElement("span"), { className: "goes-on", textContent: "The table goes on to the right. " }));
-    if (rows.length > 1) {
-      for (const [column, head] of [...table.tHead.rows[0].cells].entries()) {
-        if (head.querySelector("a, input, .visually-hidden") || !head.textContent.trim()) continue;
-        const button = document.createElement("button");
-        button.type = "button";
-        button.className = "sort";
-        button.append(...head.childNodes);
-        button.addEventListener("click", () => sort(table, head, column));
-        head.append(button);
-      }
-      const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "CSV of what is shown" });
-      button.append(Object.assign(document.createElement("span"), { className: "visually-hidden", textContent: ": " + name }));
-      button.addEventListener("click", () => save(table, name));
-      foot.append(button);
+    if (rows.length < 2) return;
+    for (const [column, head] of [...table.tHead.rows[0].cells].entries()) {
+      if (head.querySelector("a, input, .visually-hidden") || !head.textContent.trim()) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sort(table, head, column));
+      head.append(button);
     }
+    const foot = Object.assign(document.createElement("p"), { className: "table-foot muted" });
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "CSV of what is shown" });
+    button.append(Object.assign(document.createElement("span"), { className: "visually-hidden", textContent: ": " + name }));
+    button.addEventListener("click", () => save(table, name));
+    foot.append(button);
     wrap.after(foot);
-    new ResizeObserver(() => wrap.classList.toggle("long", wrap.scrollWidth > wrap.clientWidth + 1)).observe(wrap);
   };
   const all = () => { for (const wrap of document.querySelectorAll("main .table-wrap")) if (!wrap.closest("#live")) begin(wrap); };
   all();

@@ -1,5 +1,5 @@
 // The editor of the configuration: what the API says of the text as one types, and what
-// it would do. Without this script the page is a text with two buttons.
+// it would do. Without this script the page shows the text.
 "use strict";
 (() => {
   const form = document.getElementById("rules");
@@ -10,11 +10,10 @@
   const field = byId("text"), windows = form.elements.lines.value === "crlf", file = form.dataset.file;
   let etag = form.elements.etag.value;
   let saved = field.defaultValue; // what the file holds, with line ends of one character
-  let forced = "unsaved" in form.dataset;
 
   // The editor takes the place of the field; the field follows it.
   field.hidden = true;
-  for (const id of ["editor", "keys", "find", "findings", "try", "test", "preview"]) byId(id).hidden = false;
+  for (const id of ["editor", "keys", "buttons", "findings", "try", "test", "preview"]) byId(id).hidden = false;
   const editor = SextantEditor.create({
     host: byId("editor"), text: field.value, label: byId("text-label").textContent, describedBy: byId("keys").textContent,
     changed: () => changed(), save: () => save(),
@@ -34,7 +33,7 @@
 
   // sent is the text with the line ends of the file.
   const sent = () => windows ? editor.text().replaceAll("\n", "\r\n") : editor.text();
-  const unsaved = () => forced || editor.text() !== saved;
+  const unsaved = () => editor.text() !== saved;
 
   const state = byId("state"), saveButton = form.querySelector("[value=save]");
   const showState = () => {
@@ -52,7 +51,6 @@
   };
   const changed = () => {
     field.value = editor.text();
-    forced = false;
     if (told) say("");
     told = false;
     showState();
@@ -201,7 +199,6 @@
       const { data } = await api("PUT", "/config", { query: yes ? { yes: "true" } : {}, body: sent(), headers: { "Content-Type": "application/xml", "If-Match": etag } });
       etag = form.elements.etag.value = data.etag;
       saved = text;
-      forced = false;
       byId("conflict").hidden = true;
       found(data.warnings);
       later(0);
@@ -309,13 +306,12 @@
   });
 
   // Version history.
-  const showCompare = () => { for (const e of document.querySelectorAll("#versions .compare")) e.hidden = false; };
+  const showCompare = () => { for (const e of document.querySelectorAll("#versions [data-name]")) e.hidden = false; };
   document.addEventListener("htmx:load", showCompare);
   showCompare();
   document.addEventListener("click", async (e) => {
     const button = e.target.closest?.("#versions [data-name]");
-    if (!button || e.ctrlKey || e.metaKey || e.shiftKey) return;
-    e.preventDefault();
+    if (!button) return;
     const name = button.dataset.name;
     try {
       const { data } = await api("GET", "/config/version", { query: { name }, headers: { Accept: "application/xml" } });

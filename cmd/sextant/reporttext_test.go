@@ -1,4 +1,4 @@
-package report
+package main
 
 import (
 	"strings"
@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/internal/clock"
+	"github.com/sextant-crawler/sextant/internal/report"
 )
 
 // TestReportTextIsPlain: what a stranger wrote moves no cursor and turns no line around.
 func TestReportTextIsPlain(t *testing.T) {
 	var out strings.Builder
-	text := NewLines(&out, KindChanges, time.Time{})
-	if err := text.Put(Change{Change: "failed", URL: "http://a.test/", Words: "a\x1b[2Jb\u202ec\u2066d\ne"}); err != nil {
+	text := newReportText(&out, report.KindChanges, time.Time{})
+	if err := text.Put(report.Change{Change: "failed", URL: "http://a.test/", Words: "a\x1b[2Jb\u202ec\u2066d\ne"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); !strings.HasSuffix(got, "  a [2Jb c d e\n") {
@@ -25,13 +26,13 @@ func TestReportTextIsPlain(t *testing.T) {
 // TestTextOfCounts: what became of the URLs comes first, and each row fits its head.
 func TestTextOfCounts(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
-	one := []ErrorCount{{Class: "dns", URLs: 2, Forgotten: 1, First: at, Last: at, Example: "http://a.test/", Words: "no such host"}}
+	one := []report.ErrorCount{{Class: "dns", URLs: 2, Forgotten: 1, First: at, Last: at, Example: "http://a.test/", Words: "no such host"}}
 	for _, c := range []struct {
 		kind  string
-		entry Entry
+		entry report.Entry
 		want  string
 	}{
-		{KindErrors, &Errors{URLs: 2, Forgotten: 1, Hosts: 2, Classes: one, ByHost: []HostErrors{{Host: "http://a.test", URLs: 2, Forgotten: 1, Classes: one}}}, `
+		{report.KindErrors, &report.Errors{URLs: 2, Forgotten: 1, Hosts: 2, Classes: one, ByHost: []report.HostErrors{{Host: "http://a.test", URLs: 2, Forgotten: 1, Classes: one}}}, `
 2 URLs with an error, 1 forgotten, on 2 hosts
 
 all hosts      URLs  forgotten  first                       last                        example         words
@@ -40,9 +41,9 @@ http://a.test  2     1
   dns          2     1          ` + clock.Local(at) + `  ` + clock.Local(at) + `  http://a.test/  no such host
 and 1 more (--top 0 names all)
 `},
-		{KindDocuments, &Documents{
-			URLs: 3, Indexed: 1, Hosts: 1, BySource: []SourceCount{{Indexed: 1, Waiting: 2, Pending: 3, Dead: 4}}, ByStatus: []StatusCount{{"indexed", 1}},
-			ByFifo: []FifoCount{{"user", 3, 1}}, ByType: []TypeCount{{"", 3, 1}}, ByHost: []HostCount{{"http://a.test", 3, 1}},
+		{report.KindDocuments, &report.Documents{
+			URLs: 3, Indexed: 1, Hosts: 1, BySource: []report.GroupCount{{Indexed: 1, Waiting: 2, Pending: 3, Dead: 4}}, ByStatus: []report.GroupCount{{Name: "indexed", URLs: 1}},
+			ByFifo: []report.GroupCount{{Name: "user", URLs: 3, Indexed: 1}}, ByType: []report.GroupCount{{URLs: 3, Indexed: 1}}, ByHost: []report.GroupCount{{Name: "http://a.test", URLs: 3, Indexed: 1}},
 		}, `
 3 URLs, 1 document in the index; 4 orders refused by targets
 
@@ -63,7 +64,7 @@ by host          URLs  indexed
 `},
 	} {
 		var out strings.Builder
-		to := NewLines(&out, c.kind, time.Time{})
+		to := newReportText(&out, c.kind, time.Time{})
 		if err := to.Put(c.entry); err != nil {
 			t.Fatal(err)
 		}
