@@ -98,6 +98,8 @@ func (r *reportText) Put(e report.Entry) error {
 		}
 	case report.Change:
 		r.Changes[e.Change]++
+	case report.Round:
+		return r.write(r.kind, &e)
 	}
 	if report.Streamed(r.kind) {
 		return r.write(r.kind, e)

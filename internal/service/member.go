@@ -144,6 +144,9 @@ func (m *member) during(ctx context.Context, fn func(context.Context) error) err
 	cancel()
 	beside.Wait()
 	if ctx.Err() == nil && m.lost.Err() != nil {
+		if errors.Is(err, context.Canceled) {
+			err = nil // a consequence
+		}
 		err = errors.Join(context.Cause(m.lost), err)
 	}
 	return err
