@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash illness illness-real zincsearch trust ci pictures console-editor
+.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash illness illness-real zincsearch several several-gate trust ci pictures console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell packaging/version)
@@ -60,6 +60,14 @@ zincsearch: ## push to a ZincSearch server, from a module of its own; downloads 
 
 illness-real: ## the same with the program itself and servers on loopback, some minutes long
 	SEXTANT_ILLNESS=real bash -o pipefail -c "go test -count=1 -timeout 60m -parallel 8 -v -run RealIllness ./internal/testing/illness | grep -v '^ *==='"
+
+several: export SEXTANT_SEED = $(SEED)
+several: ## have nodes and their PostgreSQL fail KILLS (50) times; SEED repeats a run
+	SEXTANT_SEVERAL=$(KILLS) go test -count=1 -timeout 60m -v -run 'Several|ManyTakeOvers' ./cmd/sextant
+
+GATE ?= -rounds 5 -for 30m
+several-gate: ## stop nodes, hold standbys and lose commits of the engine on PostgreSQL, then load it for half an hour
+	go run ./internal/testing/pggate $(GATE)
 
 TRUST ?= 1h
 trust: export SEXTANT_SEED = $(SEED)

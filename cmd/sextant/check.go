@@ -15,7 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/service"
-	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -168,12 +167,18 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 		maps.DeleteFunc(refreshes, func(_ string, m *actionrules.Matcher) bool { return m.Match(u) })
 		return nil
 	}
-	home := service.HomeOf(parsed, crawler, c.String("data"))
-	if !store.Exists(home.Store()) {
+	database, err := databaseOf(c)
+	if err != nil {
+		return nil, err
+	}
+	home := service.HomeOf(parsed, crawler, c.String("data"), database)
+	if !home.Exists() {
 		fmt.Fprintf(c.App.ErrWriter, "%s contains no store: the rules are not compared with stored URLs\n", home.Dir)
 		return nil, nil
 	}
-	err := askFor(c, crawler.Name, readOnly(home), func(client *admin.Client) error { return admin.Each(c.Context, client, "/urls", nil, look) })
+	err = askFor(c, crawler.Name, readOnly(home), func(client *admin.Client) error {
+		return admin.Each(c.Context, client, "/urls", nil, look)
+	})
 	if err != nil || known == 0 {
 		return nil, err
 	}

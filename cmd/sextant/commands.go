@@ -236,6 +236,14 @@ func maintainCommands() []*cli.Command {
 			Name: "restore", Category: category, Usage: "create the store from a backup, in a data directory without a store",
 			ArgsUsage: "FILE (- is stdin)", Flags: flags(), Action: restore,
 		},
+		{
+			Name: "store", Category: category, Usage: "create the stores in a PostgreSQL (store init)",
+			ArgsUsage: "init", Action: storeInit,
+			Flags: append([]cli.Flag{configFlag(), dataFlag(), databaseFlag(), crawlerFlag()}, logFlags()...),
+			Description: "Creates a schema with tables for each Crawler of the configuration in the database of " +
+				"--database, and changes nothing that exists. Run it as a role that may create schemas. It prints the " +
+				"statements that give the role of the nodes, and one that only reads, their rights.",
+		},
 		{Name: "verify", Category: category, Usage: "check the whole store for faults", Flags: flags(), Action: verify},
 		{
 			Name: "push", Category: category, Usage: "compare the pushed documents with the index of a papi target (push verify)", ArgsUsage: "verify", Action: pushVerify,

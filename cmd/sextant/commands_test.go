@@ -55,6 +55,7 @@ func runElsewhere() map[string]string {
 		`^(apt|systemctl|journalctl|systemd-sysusers|install|chmod|chown|chgrp|mv|tar|gunzip|sha256sum)\b`: "changes a machine as root; packaging's TestInstall and the systemd tests do the same in folders of their own",
 		`^(podman|docker) `:              "needs a container engine and a registry; packaging's TestContainer lays the image out and runs it",
 		`^ssh `:                          "needs another machine",
+		`^sextant (store|run --d)`:       "TestSeveral runs both",
 		`^sextant fetch --render `:       "needs a browser; TestRenderingDocumentation crawls by the page's configuration",
 		`^(export \w+=|cp |head |comm )`: "the shell's own; manual-first-crawl.txtar has those of that page",
 	}

@@ -112,7 +112,8 @@ func theCrawler(c *cli.Context, parsed *config.File) (config.Crawler, service.Ho
 		}
 		return config.Crawler{}, service.Home{}, wrongUse("the configuration has several Crawlers: name one with --crawler (%s)", strings.Join(names, ", "))
 	}
-	return crawlers[0], service.HomeOf(parsed, crawlers[0], c.String("data")), nil
+	database, err := databaseOf(c)
+	return crawlers[0], service.HomeOf(parsed, crawlers[0], c.String("data"), database), err
 }
 
 // crawlSettings returns the settings of a Crawler in the configuration.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
@@ -48,7 +47,7 @@ func explain(c *cli.Context) error {
 // else the files. If the store cannot be read and --data is not set, it logs that and calls fn without.
 func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin.Knowledge) error) error {
 	if !c.IsSet("data") {
-		if _, err := os.Stat(h.Store()); err != nil {
+		if !h.Exists() {
 			return fn(admin.Knowledge{})
 		}
 	}

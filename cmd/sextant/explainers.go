@@ -38,9 +38,14 @@ func explainers(c *cli.Context) ([]*explainedCrawler, error) {
 	if err != nil {
 		return nil, err
 	}
+	database, err := databaseOf(c)
+	if err != nil {
+		return nil, err
+	}
 	var all []*explainedCrawler
 	for _, crawler := range crawlers {
-		x := &explainedCrawler{name: crawler.Name, home: service.HomeOf(parsed, crawler, c.String("data")), settings: crawlSettings(crawler)}
+		home := service.HomeOf(parsed, crawler, c.String("data"), database)
+		x := &explainedCrawler{name: crawler.Name, home: home, settings: crawlSettings(crawler)}
 		if err := x.know(c, admin.Knowledge{}); err != nil {
 			if _, _, full := loadConfig(c); full != nil {
 				return nil, full

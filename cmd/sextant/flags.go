@@ -2,11 +2,14 @@ package main
 
 import (
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 )
 
 // env returns the environment variable of a flag.
@@ -16,6 +19,27 @@ func env(flag string) []string {
 
 func dataFlag() cli.Flag {
 	return &cli.StringFlag{Name: "data", Aliases: []string{"d"}, Value: "./data", Usage: "data directory: `DIR`", EnvVars: env("data")}
+}
+
+func databaseFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "database", EnvVars: env("database"),
+		Usage: "`ADDRESS` of the PostgreSQL that has the stores, as postgres://USER:${VARIABLE}@HOST/DATABASE " +
+			"(default: they are in the data directory)",
+	}
+}
+
+// databaseOf returns the database of a command, empty if the stores are in the data directory.
+func databaseOf(c *cli.Context) (secret.Value, error) {
+	written := c.String("database")
+	if written == "" {
+		return secret.Value{}, nil
+	}
+	dsn, err := pgkv.DSN(written, os.Getenv)
+	if err != nil {
+		return dsn, wrongUse("--database: %w", err)
+	}
+	return dsn, nil
 }
 
 func configFlag() cli.Flag {
@@ -42,7 +66,7 @@ func logFlags() []cli.Flag {
 
 // flags returns a command's own flags, then the common ones.
 func flags(own ...cli.Flag) []cli.Flag {
-	return append(append(own, configFlag(), dataFlag(), crawlerFlag(), jsonFlag()), logFlags()...)
+	return append(append(own, configFlag(), dataFlag(), databaseFlag(), crawlerFlag(), jsonFlag()), logFlags()...)
 }
 
 // newLogger returns a logger to stderr, configured by the flags.

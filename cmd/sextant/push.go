@@ -16,7 +16,7 @@ func pushVerify(c *cli.Context) error {
 	}
 	o := compare.Options{Target: c.String("target"), Repair: c.Bool("repair"), DeleteForeign: c.Bool("delete-foreign"), Samples: c.Int("samples")}
 	of := toCompare
-	if o.Repair {
+	if o.Repair || o.DeleteForeign {
 		of = toSelect
 	}
 	report := &compare.Report{}

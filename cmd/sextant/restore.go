@@ -11,7 +11,6 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
-	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 func restore(c *cli.Context) error {
@@ -35,7 +34,7 @@ func restore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if store.Exists(h.Store()) {
+	if h.Database.IsEmpty() && h.Exists() {
 		return fmt.Errorf("%s already contains a store: move it away, or choose another --data", h.Dir)
 	}
 	in := c.App.Reader
@@ -47,7 +46,7 @@ func restore(c *cli.Context) error {
 		defer f.Close()
 		in = f
 	}
-	report, err := store.Restore(c.Context, h.Store(), in, store.Options{Logger: log})
+	report, err := service.Offline{Home: h, Log: log}.Restore(c.Context, in)
 	if err != nil {
 		return err
 	}
@@ -66,6 +65,10 @@ func restore(c *cli.Context) error {
 // restoreHome returns where to restore a store: as configured, if there is a configuration.
 func restoreHome(c *cli.Context) (service.Home, error) {
 	data, crawler := c.String("data"), c.String("crawler")
+	if database, err := databaseOf(c); err != nil || !database.IsEmpty() {
+		_, h, err := oneCrawler(c)
+		return h, err
+	}
 	if path, err := configPath(c); err == nil {
 		if parsed, _, err := config.Load(path); err == nil && parsed != nil {
 			_, h, err := theCrawler(c, parsed)

@@ -60,6 +60,10 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	database, err := databaseOf(c)
+	if err != nil {
+		return err
+	}
 	signals, release := catchSignals(c.Context, log)
 	defer release()
 	access := accessSettings(c)
@@ -68,7 +72,8 @@ func runCrawl(c *cli.Context) error {
 		Yes:  c.Bool("yes"), Stop: signals.stop, Hangups: signals.hangups, Progress: progressOf(c),
 	}
 	summary, err := service.Run(c.Context, service.Options{
-		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Listen: c.String("listen"), Access: &access, OpenID: openIDSettings(c),
+		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Database: database,
+		Listen: c.String("listen"), Access: &access, OpenID: openIDSettings(c),
 		Log: log, Version: build().Version, Agent: userAgent(), Memory: budget, Threads: c.Int("threads"),
 	}, start)
 	if err != nil {

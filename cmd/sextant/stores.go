@@ -20,9 +20,18 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
-// oneHome returns the only Crawler below data, or the one that crawler names.
-func oneHome(data, crawler string) (service.Home, error) {
-	found, err := service.HomesIn(data, crawler)
+// homes returns the Crawlers of a command that have a store.
+func homes(c *cli.Context) ([]service.Home, error) {
+	database, err := databaseOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return service.HomesIn(c.Context, c.String("data"), database, c.String("crawler"))
+}
+
+// oneHome returns the only one of them.
+func oneHome(c *cli.Context) (service.Home, error) {
+	found, err := homes(c)
 	if err != nil {
 		return service.Home{}, err
 	}
@@ -31,7 +40,9 @@ func oneHome(data, crawler string) (service.Home, error) {
 		for _, h := range found {
 			names = append(names, h.Crawler)
 		}
-		return service.Home{}, wrongUse("%s holds several Crawlers: name one with --crawler (%s)", data, strings.Join(names, ", "))
+		where := map[bool]string{true: c.String("data"), false: "the database"}[c.String("database") == ""]
+		return service.Home{}, wrongUse("%s holds several Crawlers: name one with --crawler (%s)",
+			where, strings.Join(names, ", "))
 	}
 	return found[0], nil
 }
@@ -83,14 +94,29 @@ func askFor(c *cli.Context, crawler string, of storeOf, fn func(*admin.Client) e
 	if err != nil {
 		return err
 	}
-	if client == nil {
-		o, err := of(c, log)
-		if err != nil {
-			return err
-		}
-		return declined(o.Ask(c.Context, fn))
+	standby := standsBy(c, client)
+	if client != nil && standby == nil {
+		return declined(fn(client))
 	}
-	return declined(fn(client))
+	o, err := of(c, log)
+	if err == nil && standby != nil && !o.Store.ReadOnly {
+		err = standby
+	}
+	if err != nil {
+		return err
+	}
+	return declined(o.Ask(c.Context, fn))
+}
+
+// standsBy returns an error if a service runs that waits for another node's place: then the database is read.
+func standsBy(c *cli.Context, client *admin.Client) error {
+	if client == nil || c.String("database") == "" {
+		return nil
+	}
+	if err := client.Ready(c.Context); errors.Is(err, admin.ErrStandingBy) {
+		return err
+	}
+	return nil
 }
 
 // declined gives an error the exit code for "no" if the request was declined, unless the command has chosen another.
@@ -107,12 +133,15 @@ func askEach(c *cli.Context, fn func(*admin.Client) error) error {
 	if _, err := newLogger(c); err != nil {
 		return err
 	}
-	data, crawler := c.String("data"), c.String("crawler")
-	client, err := dial(c, crawler, packagedData)
+	client, err := dial(c, c.String("crawler"), packagedData)
 	if err != nil {
 		return err
 	}
-	if client != nil {
+	standby := standsBy(c, client)
+	if standby != nil {
+		fmt.Fprintln(c.App.ErrWriter, standby)
+	}
+	if client != nil && standby == nil {
 		all, err := client.Status(c.Context)
 		for _, s := range all {
 			if err == nil {
@@ -121,8 +150,8 @@ func askEach(c *cli.Context, fn func(*admin.Client) error) error {
 		}
 		return err
 	}
-	homes, err := service.HomesIn(data, crawler)
-	for _, h := range homes {
+	all, err := homes(c)
+	for _, h := range all {
 		if err == nil {
 			err = askFor(c, h.Crawler, readOnly(h), fn)
 		}
@@ -139,7 +168,7 @@ func readOnly(h service.Home) storeOf {
 
 // toRead is the storeOf of commands that only read, without a configuration.
 func toRead(c *cli.Context, log *slog.Logger) (service.Offline, error) {
-	h, err := oneHome(c.String("data"), c.String("crawler"))
+	h, err := oneHome(c)
 	return service.Offline{Home: h, Store: store.Options{ReadOnly: true}, Log: log}, err
 }
 
@@ -177,7 +206,7 @@ func toConfigured(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 // toSelect is toConfigured for commands on stored URLs: without a store there are none.
 func toSelect(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	o, err := toConfigured(c, log)
-	if err == nil && !store.Exists(o.Home.Store()) {
+	if err == nil && !o.Home.Exists() {
 		err = fmt.Errorf("%s contains no store: nothing was crawled there yet, or --data names another directory", o.Home.Dir)
 	}
 	return o, err

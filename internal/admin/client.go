@@ -34,6 +34,9 @@ var ErrRefused = errors.New("the service refused the command")
 // ErrDeclined is the error for a command that cannot be carried out, with the reason.
 var ErrDeclined = errors.New("not done")
 
+// ErrStandingBy is the error for a service that waits for another node's place.
+var ErrStandingBy = errors.New("this node stands by")
+
 // Client talks to a running service over its Unix socket.
 type Client struct {
 	http    http.Client
@@ -118,6 +121,9 @@ func saidNo(status int, body []byte) error {
 	switch err := json.Unmarshal(body, &p); {
 	case err == nil && p.Detail != "":
 	case err == nil && json.Unmarshal(body, &now) == nil && len(now.Problems) > 0:
+		if now.Problems[0].Code == notReadyStandby {
+			return fmt.Errorf("%w: %s", ErrStandingBy, now.Problems[0].Words)
+		}
 		p.Detail = now.String()
 	default:
 		p.Detail = strings.TrimSpace(string(body)) // of another version
@@ -272,7 +278,7 @@ func batches(urls []string) iter.Seq[[]string] {
 	}
 }
 
-// Ready reports by its error why the service is not ready.
+// Ready reports by its error why the service is not ready; one that waits for another node's place wraps ErrStandingBy.
 func (c *Client) Ready(ctx context.Context) error {
 	answer, err := c.Ask(ctx, http.MethodGet, "/readyz", nil, nil, nil)
 	if err != nil {

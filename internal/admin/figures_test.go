@@ -20,7 +20,8 @@ func notMetrics() []string {
 	return []string{
 		"Browser.Since", "Browser.Started", "DeletionsByClass", "DeletionsByReason", "Duplicates.Freed", "Edits", "HostList", "Hosts.Closed", "Ill",
 		"Losing", "Moves", "NewTexts", "NextOpening", "Notices", "Patterns.Learnt", "Rates", "Rendered.Failed", "Rendered.Seconds", "Robots",
-		"RootsFailing", "Rules", "Sessions", "Shells.ByHost", "Shells.Hosts", "StartedAt", "Store.LastCommitS", "Taken",
+		"RootsFailing", "Rules", "Sessions", "Shells.ByHost", "Shells.Hosts", "StartedAt", "Store.LastCommitS",
+		"Store.SetBackAt", "Taken",
 	}
 }
 

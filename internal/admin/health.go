@@ -26,7 +26,7 @@ type Readiness struct {
 // ReadinessProblem is one reason.
 type ReadinessProblem struct {
 	Crawler string `json:"crawler,omitempty"`
-	// Code is starting, stopping, store_failing or disk_low.
+	// Code is starting, stopping, standing_by, store_failing or disk_low.
 	Code  string `json:"code"`
 	Words string `json:"words"`
 }
@@ -51,6 +51,7 @@ func (r Readiness) String() string {
 const (
 	notReadyStarting = "starting"
 	notReadyStopping = "stopping"
+	notReadyStandby  = "standing_by"
 	notReadyStore    = "store_failing"
 	notReadyDisk     = "disk_low"
 )

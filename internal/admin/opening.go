@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -14,17 +15,29 @@ import (
 // Opening serves l while stores are being opened, which may take long, until done is called. It uses TLS if it has a
 // configuration. The responses state that the process is alive, and its progress. Afterwards l can be served again. l
 // may be nil.
-func Opening(l net.Listener, secured *tls.Config, progress func() string) (done func()) {
-	return meanwhile(l, secured, notReadyStarting, progress)
+func Opening(l net.Listener, secured *tls.Config, progress func() ReadinessProblem) (done func()) {
+	return meanwhile(l, secured, progress)
+}
+
+// Starting is the state of a service that opens its stores.
+func Starting(words string) ReadinessProblem {
+	return ReadinessProblem{Code: notReadyStarting, Words: words}
+}
+
+// StandingBy is the state of a service that waits for another node's place.
+func StandingBy(words string) ReadinessProblem {
+	return ReadinessProblem{Code: notReadyStandby, Words: words}
 }
 
 // Closing serves owner like Opening while stores are being closed, after Run.
 func Closing(owner net.Listener) (done func()) {
-	return meanwhile(owner, nil, notReadyStopping, func() string { return "stores are being closed" })
+	return meanwhile(owner, nil, func() ReadinessProblem {
+		return ReadinessProblem{Code: notReadyStopping, Words: "stores are being closed"}
+	})
 }
 
 // meanwhile serves a service that is opening or closing its stores, until done is called.
-func meanwhile(l net.Listener, secured *tls.Config, code string, words func() string) (done func()) {
+func meanwhile(l net.Listener, secured *tls.Config, state func() ReadinessProblem) (done func()) {
 	back, ok := lend(l)
 	if !ok {
 		return func() {}
@@ -39,10 +52,12 @@ func meanwhile(l net.Listener, secured *tls.Config, code string, words func() st
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		writeReadiness(w, r, Readiness{Problems: []ReadinessProblem{{Code: code, Words: words()}}})
+		writeReadiness(w, r, Readiness{Problems: []ReadinessProblem{state()}})
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		p := newProblem(http.StatusServiceUnavailable, codeNotReady, "the service is %s: %s", code, words())
+		now := state()
+		p := newProblem(http.StatusServiceUnavailable, codeNotReady, "the service is %s: %s",
+			strings.ReplaceAll(now.Code, "_", " "), now.Words)
 		p.retryAfter = 5
 		p.write(w, r)
 	})

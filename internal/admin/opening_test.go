@@ -50,7 +50,7 @@ func testOpening(t *testing.T, l net.Listener, scheme string, secured *tls.Confi
 		return answer.StatusCode, string(b)
 	}
 	for range 2 {
-		done := Opening(l, secured, func() string { return "stores are being opened" })
+		done := Opening(l, secured, func() ReadinessProblem { return Starting("stores are being opened") })
 		if code, body := ask(scheme, "/readyz"); code != http.StatusServiceUnavailable || body != "not ready\nstarting: stores are being opened\n" {
 			t.Errorf("/readyz: %d %s", code, body)
 		}

@@ -9,6 +9,16 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
+// setBackShown is how long a status shows that the database was set back.
+const setBackShown = 7 * 24 * time.Hour
+
+// SetBack notes when the database was set back; zero: never.
+func (s *StoreStatus) SetBack(at time.Time) {
+	if time.Since(at) < setBackShown {
+		s.SetBackAt = utc(at)
+	}
+}
+
 // Status is everything that the status command prints for one Crawler. Its JSON is flat.
 type Status struct {
 	crawl.Status
@@ -70,14 +80,18 @@ func utc(t time.Time) *time.Time {
 
 // StoreStatus is the state of a store. The counts are since it was opened.
 type StoreStatus struct {
-	TableBytes     int64   `json:"table_bytes"` // on disk, as the others
-	LogBytes       int64   `json:"log_bytes"`
-	BodyBytes      int64   `json:"body_bytes"`
-	Commits        uint64  `json:"commits"`
-	Writes         uint64  `json:"writes"`           // outcomes and other changes in them
-	WritesWaiting  int     `json:"writes_waiting"`   // for the next commit
-	LastCommitS    float64 `json:"last_commit_s"`    // its duration
-	LongestCommitS float64 `json:"longest_commit_s"` // of the last minute or so
+	// Node crawls, if the store is in a database. SetBackAt is when one last noticed that the database lacked changes
+	// that it had confirmed, if that was less than a week ago.
+	Node           string     `json:"node,omitempty"`
+	SetBackAt      *time.Time `json:"set_back_at,omitempty"`
+	TableBytes     int64      `json:"table_bytes"` // on disk, as the others
+	LogBytes       int64      `json:"log_bytes"`
+	BodyBytes      int64      `json:"body_bytes"`
+	Commits        uint64     `json:"commits"`
+	Writes         uint64     `json:"writes"`           // outcomes and other changes in them
+	WritesWaiting  int        `json:"writes_waiting"`   // for the next commit
+	LastCommitS    float64    `json:"last_commit_s"`    // its duration
+	LongestCommitS float64    `json:"longest_commit_s"` // of the last minute or so
 	// DiskFree and DiskSize are those of the disk; below DiskNeeded writes fail.
 	DiskFree   int64 `json:"disk_free_bytes"`
 	DiskSize   int64 `json:"disk_size_bytes"`

@@ -38,7 +38,7 @@ func ProjectRules() Rules {
 			{
 				"actionrules/crawlspace", "crawl/crawllog", "crawl/events", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
-				"scheduler/store/backupfile", "scheduler/store/badgerkv", "scheduler/store/segments",
+				"scheduler/store/backupfile", "scheduler/store/badgerkv", "scheduler/store/pgkv", "scheduler/store/segments",
 			},
 			{"crawl/copies", "fetcher/extract/office", "fetcher/extract/pdf", "fetcher/extract/tree", "scheduler/store"},
 			{"crawl/policy", "fetcher/extract/documents", "internal/report"},
@@ -55,6 +55,7 @@ func ProjectRules() Rules {
 		Borders: []Border{
 			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/store/badgerkv", "scheduler/store/badgerkv/badgerfiles"}, Tests: true},
 			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/store/badgerkv"}},
+			{Import: "github.com/jackc/pgx", Allowed: []string{"scheduler/store/pgkv"}, Tests: true},
 			{Import: "github.com/hanwen/go-fuse", Allowed: []string{"internal/testing/powercut"}},
 			{Import: "github.com/abadojack/whatlanggo", Allowed: []string{"fetcher/extract/language"}},
 			{Import: "github.com/andybalholm/cascadia", Allowed: []string{"fetcher/extract/tree"}},

@@ -54,6 +54,7 @@ func limits() map[string]limit {
 		"internal/service":       {13, aim},
 		"scheduler":              {15, exempt},
 		"scheduler/store":        {18, 97},
+		"scheduler/store/pgkv":   {14, aim},
 		"scheduler/store/record": {8, aim},
 	}
 }

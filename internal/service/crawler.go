@@ -15,8 +15,10 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
@@ -24,8 +26,9 @@ import (
 type running struct {
 	*crawl.Crawl
 	stored
-	log   *slog.Logger
-	agent string // the User-Agent of a configuration without one
+	permit permit.Permit // to ask sites for anything; nil: always
+	log    *slog.Logger
+	agent  string // the User-Agent of a configuration without one
 	// cookieFile is where the Crawler's cookies outlive the process.
 	cookieFile string
 	// opened holds the settings at the start; weights are those in force.
@@ -47,6 +50,13 @@ type running struct {
 
 // Run runs the crawl, together with the renderer of its pages.
 func (r *running) Run(ctx context.Context, once crawl.Once) error {
+	if r.node != nil {
+		return r.node.during(ctx, func(ctx context.Context) error { return r.run(ctx, once) })
+	}
+	return r.run(ctx, once)
+}
+
+func (r *running) run(ctx context.Context, once crawl.Once) error {
 	defer runBeside(ctx, r.renderer)()
 	if r.inForce.Load().Renders() {
 		defer r.tryBrowser(ctx)()
@@ -98,36 +108,47 @@ func (r *running) setConfigError(err error) {
 	r.configError.Store(&words)
 }
 
-// openCrawl opens a Crawler's store and targets.
-func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int64, o *Options) (*running, error) {
+// openCrawl opens a Crawler's store, that of a node if it has one, and targets.
+func openCrawl(
+	ctx context.Context, crawler config.Crawler, h Home, node *member, memtable int64, o *Options,
+) (*running, error) {
 	log := o.Log.With("crawler", crawler.Name)
-	if half, ok := store.HalfRestored(h.Store()); ok {
+	if half, ok := store.HalfRestored(h.Store()); ok && node == nil {
 		return nil, fmt.Errorf("%s remains of a restore that did not end, and the store is missing: wait for the restore, or remove that folder and restore again, or remove it to start with an empty store", half)
 	}
 	options := StoreOptions(crawler)
 	options.Logger, options.MemtableBytes, options.Stores = log, memtable, len(o.Crawlers)
-	store, err := openPatiently(ctx, h, options)
+	own, err := openStore(ctx, h, node, options)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newCrawl(ctx, crawler, h, store, o.Agent, log)
+	r, err := newCrawl(ctx, crawler, h, own, o.Agent, log)
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, own.store.Close())
 	}
 	return r, nil
 }
 
 // newCrawl creates the crawl on an open store, and opens its targets.
 func newCrawl(
-	ctx context.Context, crawler config.Crawler, h Home, store *store.Store, agent string, log *slog.Logger,
+	ctx context.Context, crawler config.Crawler, h Home, own stored, agent string, log *slog.Logger,
 ) (*running, error) {
+	store := own.store
 	relay, err := relayOf(crawler, h, store.Outbox(), log)
 	if err != nil {
 		return nil, err
 	}
+	var claim push.Claim
+	if own.node != nil {
+		if claim, err = own.node.claim(ctx, store); err != nil {
+			return nil, err
+		}
+		relay.Under(claim)
+	}
 	r := &running{
-		stored: stored{store}, log: log, agent: agent, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler,
-		documents: documents.NewPool(crawler.Reading, log), pages: documents.NewPool(crawler.Reading.ForPages(), log),
+		stored: own, permit: claim.Permit, log: log, agent: agent, opened: crawler,
+		cookieFile: filepath.Join(h.Dir, cookieFile),
+		documents:  documents.NewPool(crawler.Reading, log), pages: documents.NewPool(crawler.Reading.ForPages(), log),
 		renderer: render.New(crawler.Browser, log), events: events.NewLog(store),
 	}
 	r.comesIntoForce(&crawler)

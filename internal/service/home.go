@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/store"
+	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 )
 
 // storeFolder is the folder of a Crawler's store in its part of the data directory.
@@ -26,14 +28,30 @@ const cookieFile = "cookies"
 type Home struct {
 	Crawler string // empty if it is the directory itself and no configuration was read
 	Dir     string
+	// Database has the store if it is not empty: Dir then has only what this machine needs.
+	Database secret.Value
 }
 
-// Store is the folder of the Crawler's store.
+// Store is the folder of the Crawler's store, if that is not in a database.
 func (h Home) Store() string { return filepath.Join(h.Dir, storeFolder) }
 
-// HomesIn finds the Crawlers that have a store below data, without a configuration.
-// A crawler that is not empty selects one.
-func HomesIn(data, crawler string) ([]Home, error) {
+// Exists reports whether there is a store. One in a database may still be empty.
+func (h Home) Exists() bool { return !h.Database.IsEmpty() || store.Exists(h.Store()) }
+
+// name names the store in errors.
+func (h Home) name() string {
+	if h.Database.IsEmpty() {
+		return h.Store()
+	}
+	return h.Crawler + " in the database"
+}
+
+// HomesIn finds the Crawlers that have a store in the database, if there is one, or below data, without a
+// configuration. A crawler that is not empty selects one.
+func HomesIn(ctx context.Context, data string, database secret.Value, crawler string) ([]Home, error) {
+	if !database.IsEmpty() {
+		return homesOf(ctx, data, database, crawler)
+	}
 	var found []Home
 	if store.Exists(filepath.Join(data, storeFolder)) {
 		found = append(found, Home{Dir: data})
@@ -58,6 +76,26 @@ func HomesIn(data, crawler string) ([]Home, error) {
 		return nil, fmt.Errorf("%s contains no store: nothing was crawled there yet, or --data names another directory", data)
 	case crawler != "" && len(names) > 0:
 		return nil, fmt.Errorf("%s has no Crawler %q: it has %s", data, crawler, strings.Join(names, ", "))
+	}
+	return found, nil
+}
+
+func homesOf(ctx context.Context, data string, database secret.Value, crawler string) (found []Home, err error) {
+	names, err := pgkv.Crawlers(ctx, database.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("the database: %w", err)
+	}
+	for _, name := range names {
+		h := Home{Crawler: name, Dir: data, Database: database}
+		if len(names) > 1 {
+			h.Dir = filepath.Join(data, name)
+		}
+		if crawler == "" || crawler == name {
+			found = append(found, h)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("the database has no such Crawler: %w", pgkv.ErrNotInit)
 	}
 	return found, nil
 }
@@ -106,10 +144,10 @@ func openPatiently(ctx context.Context, h Home, o store.Options) (*store.Store, 
 // in a restored store they are newer than all that were pushed before.
 func FirstOrder() uint64 { return uint64(time.Now().UnixMicro()) } //nolint:gosec // after 1970
 
-// HomeOf is a Crawler's part of the data directory.
-func HomeOf(parsed *config.File, crawler config.Crawler, data string) Home {
+// HomeOf is a Crawler's part of the data directory, with the database if that is not empty.
+func HomeOf(parsed *config.File, crawler config.Crawler, data string, database secret.Value) Home {
 	if len(parsed.Crawlers) > 1 {
 		data = filepath.Join(data, crawler.Name)
 	}
-	return Home{Crawler: crawler.Name, Dir: data}
+	return Home{Crawler: crawler.Name, Dir: data, Database: database}
 }

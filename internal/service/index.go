@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/compare"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/papi"
 )
 
@@ -41,7 +43,27 @@ func (s *Service) IndexOf(c admin.Crawler, target string) (compare.Index, error)
 	if err != nil {
 		return nil, err
 	}
-	return indexOf(r.opened, target)
+	index, err := indexOf(r.opened, target)
+	if err != nil || r.permit == nil {
+		return index, err
+	}
+	return permitted{index, r.permit}, nil
+}
+
+// permitted is an index that is changed only under a permit.
+type permitted struct {
+	compare.Index
+	permit permit.Permit
+}
+
+// Push implements compare.Index.
+func (p permitted) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
+	ctx, end, err := permit.Begin(ctx, p.permit)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return p.Index.Push(ctx, entries)
 }
 
 // indexOf opens the index behind a papi target, which papiPush finds.

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/store"
+	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -34,25 +37,83 @@ type Offline struct {
 // Ask opens the store and calls fn with a client that is served by the routes of the API in this process, as in a
 // service. It closes the store afterwards.
 func (o Offline) Ask(ctx context.Context, fn func(*admin.Client) error) error {
-	return o.WithStore(ctx, func(ctx context.Context, store *store.Store) error {
-		crawler := &offline{stored: stored{store}, name: o.Home.Crawler, settings: o.Settings, log: o.Log}
+	return o.withStored(ctx, func(ctx context.Context, own stored) error {
+		crawler := &offline{stored: own, name: o.Home.Crawler, settings: o.Settings, log: o.Log}
 		return fn(admin.InProcess(crawler, noService{o.Crawler}, &configuration{agent: o.Agent}))
 	})
 }
 
 // WithStore opens the store, calls fn, and closes it.
-func (o Offline) WithStore(ctx context.Context, fn func(context.Context, *store.Store) error) (err error) {
+func (o Offline) WithStore(ctx context.Context, fn func(context.Context, *store.Store) error) error {
+	return o.withStored(ctx, func(ctx context.Context, own stored) error { return fn(ctx, own.store) })
+}
+
+func (o Offline) withStored(ctx context.Context, fn func(context.Context, stored) error) (err error) {
 	o.Store.Logger = o.Log
-	store, err := openPatiently(ctx, o.Home, o.Store)
+	own, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if closeErr := store.Close(); err == nil {
+		if closeErr := own.store.Close(); err == nil {
 			err = closeErr
 		}
 	}()
-	return fn(ctx, store)
+	if own.node != nil {
+		return own.node.during(ctx, func(ctx context.Context) error { return fn(ctx, own) })
+	}
+	return fn(ctx, own)
+}
+
+// open opens the store. In a database it reads beside the node that crawls, and writes only if there is none.
+func (o Offline) open(ctx context.Context) (own stored, err error) {
+	switch {
+	case o.Home.Database.IsEmpty():
+		return openStore(ctx, o.Home, nil, o.Store)
+	case !o.Store.ReadOnly:
+		return o.take(ctx)
+	}
+	reader, err := pgkv.Read(ctx, o.Home.Database.Reveal(), pgkv.Schema(o.Home.Crawler))
+	if err != nil {
+		return own, fmt.Errorf("the database: %w", err)
+	}
+	own.db = &reader.Engine
+	if own.store, err = store.On(reader, o.Home.name(), o.Store); err != nil {
+		err = errors.Join(err, reader.Close())
+	}
+	return own, err
+}
+
+// take opens the store in a database for writing.
+func (o Offline) take(ctx context.Context) (own stored, err error) {
+	m, err := o.Home.join(ctx, ctx, o.Log)
+	if err != nil {
+		return own, err
+	}
+	err = m.take(ctx, true, func(words string) { o.Log.Info("waiting", "because", words) })
+	if err == nil {
+		own, err = openStore(ctx, o.Home, m, o.Store)
+	}
+	if err != nil {
+		err = errors.Join(err, m.Close())
+	}
+	return own, err
+}
+
+// Restore creates the store from a backup. One in a database must be empty.
+func (o Offline) Restore(ctx context.Context, backup io.Reader) (store.BackupReport, error) {
+	if o.Home.Database.IsEmpty() {
+		return store.Restore(ctx, o.Home.Store(), backup, store.Options{Logger: o.Log})
+	}
+	m, err := o.Home.join(ctx, ctx, o.Log)
+	if err != nil {
+		return store.BackupReport{}, err
+	}
+	defer m.Close() //nolint:errcheck // RestoreInto has closed it, or there is another error
+	if err := m.take(ctx, true, func(string) {}); err != nil {
+		return store.BackupReport{}, err
+	}
+	return store.RestoreInto(ctx, m, o.Home.name(), backup, store.Options{Logger: o.Log})
 }
 
 // noService represents a service that does not run. It implements admin.Service.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/trace"
+	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 )
 
 // Start holds the arguments of a run besides its Options.
@@ -27,10 +28,31 @@ type Start struct {
 // of the service's state if the environment names its socket.
 func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 	o.notify, o.hangups = newNotifier(os.Getenv, o.Log), start.Hangups
+	o.life, o.once = ctx, start.Once.Drain || start.Once.MaxPages > 0
 	o.notify.starting()
+	for again := false; ; again = true {
+		summary, opened, err := run(ctx, o, start)
+		lost := errors.Is(err, pgkv.ErrFenced) || errors.Is(err, pgkv.ErrSetBack)
+		if err == nil || o.once || start.Stop.Err() != nil || !lost && (opened || !again) {
+			return summary, err
+		}
+		o.Log.Error("this node begins again", "error", err)
+		start.Yes, start.Once.RenewNow = false, false // they were for the first start
+		select {
+		case <-start.Stop.Done():
+		case <-time.After(againPause):
+		}
+	}
+}
+
+// againPause is the time before a node that has lost its place begins again, and between two attempts.
+const againPause = time.Second
+
+// run opens a service, runs it until it ends, and closes it. It reports whether it was opened.
+func run(ctx context.Context, o Options, start Start) (summary Summary, opened bool, err error) {
 	s, err := openInTime(start.Stop, o)
 	if s == nil || err != nil {
-		return Summary{}, err
+		return summary, false, err
 	}
 	s.log.Info("the service runs", "version", o.Version, "configuration", o.Path, "data", o.Data, "listen", s.Address(), "crawlers", len(s.crawls))
 	if start.Yes {
@@ -41,7 +63,7 @@ func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 	defer context.AfterFunc(start.Stop, s.Stop)()
 	traced, endTraces, err := trace.Begin(ctx, o.Version, o.Log)
 	if err != nil {
-		return Summary{}, errors.Join(err, s.Close())
+		return summary, false, errors.Join(err, s.Close())
 	}
 	defer endTraces()
 	ended := s.showProgress(ctx, start.Progress)
@@ -50,14 +72,14 @@ func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 	ended()
 	defer o.notify.end()() // it may take long to close a store
 	// The summary is read before the stores are closed.
-	summary := s.summary(context.WithoutCancel(ctx), start.Once, began)
+	summary = s.summary(context.WithoutCancel(ctx), start.Once, began)
 	if closeErr := s.Close(); err == nil {
 		err = closeErr
 	}
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	return summary, err
+	return summary, true, err
 }
 
 // openInTime opens the service, and asks systemd for patience meanwhile. The service is nil if a signal to stop arrived

@@ -1,18 +1,21 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/admin/openid"
@@ -32,11 +35,13 @@ type Service struct {
 	log    *slog.Logger
 
 	config     *configuration
-	configured int          // Crawlers in it when the service started
-	stores     int          // that Open opens
-	opened     atomic.Int32 // those of them that are open
-	version    string       // as in Options
-	memory     int64        // budget in bytes; 0 is the default one
+	configured int                    // Crawlers in it when the service started
+	members    []*member              // one for each Crawler on PostgreSQL
+	stores     int                    // that Open opens
+	opened     atomic.Int32           // those of them that are open
+	standing   atomic.Pointer[string] // why the process stands by; nil: it does not
+	version    string                 // as in Options
+	memory     int64                  // budget in bytes; 0 is the default one
 	notify     *notifier
 	notices    *notices.Notifier
 	tickets    map[string]string // to tokens: links that sign in once; read when Run begins
@@ -55,6 +60,8 @@ type Options struct {
 	File     *config.File // the same, read
 	Crawlers []config.Crawler
 	Data     string // the data directory
+	// Database is the connection string of the PostgreSQL that has the stores; empty: they are in the data directory.
+	Database secret.Value
 	Listen   string // the address of the API and the console, "off" for none
 	// Access names tokens and certificate; nil: there are no tokens.
 	Access  *admin.AccessSettings
@@ -67,6 +74,13 @@ type Options struct {
 
 	notify  *notifier // nil without systemd
 	hangups <-chan struct{}
+	once    bool            // it ends by itself, so it does not stand by
+	life    context.Context //nolint:containedctx // it ends when the run must end at once; nil: never
+}
+
+// home returns a Crawler's part of the data directory, or its store in the database.
+func (o *Options) home(crawler config.Crawler) Home {
+	return HomeOf(o.File, crawler, o.Data, o.Database)
 }
 
 // Open opens everything that can fail, so that a service that starts runs.
@@ -87,7 +101,7 @@ func Open(ctx context.Context, o Options) (s *Service, err error) {
 	if err := os.MkdirAll(o.Data, 0o750); err != nil {
 		return s, fmt.Errorf("data directory: %w", err)
 	}
-	if err := checkHomes(o.Data, o.File.Crawlers); err != nil {
+	if err := checkHomes(o.Data, o.File.Crawlers); err != nil && o.Database.IsEmpty() {
 		return s, err
 	}
 	opened, err := s.openDoor(ctx, o.Data, o.Listen, o.Access)
@@ -96,11 +110,70 @@ func Open(ctx context.Context, o Options) (s *Service, err error) {
 	}
 	defer opened()
 	s.config = newConfiguration(&o) // behind the socket's lock
+	o.life = cmp.Or(o.life, context.WithoutCancel(ctx))
+	if err := s.joinCrawls(ctx, &o); err != nil {
+		return s, err
+	}
 	if err := s.openCrawls(ctx, &o); err != nil {
 		return s, err
 	}
 	s.notices, err = s.notifier(o.File, o.Data)
 	return s, err
+}
+
+// joinCrawls returns when this process holds all its Crawlers, which are taken in order: two processes never wait for
+// each other. It does nothing without a database.
+func (s *Service) joinCrawls(ctx context.Context, o *Options) error {
+	if o.Database.IsEmpty() {
+		return nil
+	}
+	for _, crawler := range o.Crawlers {
+		m, err := o.home(crawler).join(ctx, o.life, o.Log)
+		if err == nil {
+			s.members = append(s.members, m)
+			err = m.take(ctx, o.once, s.standBy)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.standing.Store(nil)
+	s.reread(o)
+	return nil
+}
+
+// reread reads the configuration again, which may have changed since the process started.
+func (s *Service) reread(o *Options) {
+	parsed, report, err := config.LoadWith(o.Path, s.config.own.Lookups())
+	if err == nil {
+		err = report.Err()
+	}
+	var now []config.Crawler
+	for _, before := range o.Crawlers {
+		if err != nil {
+			break
+		}
+		i := slices.IndexFunc(parsed.Crawlers, func(c config.Crawler) bool { return c.Name == before.Name })
+		if i < 0 {
+			err = fmt.Errorf("it has no Crawler %q any more", before.Name)
+			break
+		}
+		now = append(now, parsed.Crawlers[i])
+	}
+	if err != nil {
+		s.log.Error("the configuration cannot be read again: the one of the start stays in force", "error", err)
+		return
+	}
+	o.File, o.Crawlers = parsed, now
+}
+
+// standBy reports why the process waits for a Crawler.
+func (s *Service) standBy(words string) {
+	if before := s.standing.Swap(&words); before == nil || *before != words {
+		s.log.Info("standing by", "because", words)
+		s.notify.ready("standing by: " + words)
+	}
+	s.notify.alive()
 }
 
 func (s *Service) openCrawls(ctx context.Context, o *Options) error {
@@ -109,17 +182,21 @@ func (s *Service) openCrawls(ctx context.Context, o *Options) error {
 	}
 	memtable := memtableOf(o.Memory, len(o.Crawlers))
 	slots := sharedSlots(o.Threads, o.Crawlers, o.Log)
-	for _, crawler := range o.Crawlers {
+	for i, crawler := range o.Crawlers {
 		if err := ctx.Err(); err != nil { // a store may take long to open
 			return err
 		}
-		r, err := openCrawl(ctx, crawler, HomeOf(o.File, crawler, o.Data), memtable, o)
+		var m *member
+		if len(s.members) > 0 {
+			m = s.members[i]
+		}
+		r, err := openCrawl(ctx, crawler, o.home(crawler), m, memtable, o)
 		if err != nil {
 			return err
 		}
 		s.crawls = append(s.crawls, r)
 		s.opened.Add(1)
-		s.notify.status(s.progressOfOpening())
+		s.notify.status(s.progressOfOpening().Words)
 		if slots != nil {
 			r.ShareWorkers(slots)
 		}
@@ -127,8 +204,11 @@ func (s *Service) openCrawls(ctx context.Context, o *Options) error {
 	return nil
 }
 
-func (s *Service) progressOfOpening() string {
-	return fmt.Sprintf("stores are being opened: %d of %d are open", s.opened.Load(), s.stores)
+func (s *Service) progressOfOpening() admin.ReadinessProblem {
+	if words := s.standing.Load(); words != nil {
+		return admin.StandingBy(*words)
+	}
+	return admin.Starting(fmt.Sprintf("stores are being opened: %d of %d are open", s.opened.Load(), s.stores))
 }
 
 // enoughFiles fails if the process may open too few files for the Crawlers: their pages would
@@ -155,6 +235,9 @@ func (s *Service) Close() error {
 		r.documents.Close()
 		r.pages.Close()
 		errs = append(errs, r.store.Close())
+	}
+	for _, m := range s.members {
+		errs = append(errs, m.Close())
 	}
 	closed()
 	for _, l := range []net.Listener{s.open, s.owner} {

@@ -29,7 +29,7 @@ func StoreOptions(c config.Crawler) store.Options {
 // settings returns the settings of a running Crawler, with its reader of documents.
 func (r *running) settings(c config.Crawler) policy.Settings {
 	s := Settings(c, r.agent)
-	s.CookieFile = r.cookieFile
+	s.CookieFile, s.Fetcher.Permit = r.cookieFile, r.permit
 	s.Frontier.LeavesTarget, s.OnlySources = r.opened.Frontier.LeavesTarget, r.opened.OnlySources // targets change with a restart only
 	if c.ReadDocuments {
 		s.Documents = r.documents

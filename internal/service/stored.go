@@ -10,10 +10,26 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/store"
+	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 )
 
 // stored is the part of admin.Crawler that needs only the store, whether the Crawler runs or not.
-type stored struct{ store *store.Store }
+type stored struct {
+	store *store.Store
+	db    *pgkv.Engine // nil: the store is in the data directory
+	node  *member      // nil without a node
+}
+
+// openStore opens a store, that of a node if it has one.
+func openStore(ctx context.Context, h Home, node *member, o store.Options) (own stored, err error) {
+	if node == nil {
+		own.store, err = openPatiently(ctx, h, o)
+		return own, err
+	}
+	own.node, own.db = node, &node.Engine
+	own.store, err = store.On(node, h.name(), o)
+	return own, err
+}
 
 // Reports implements admin.Crawler.
 func (s stored) Reports() report.Store { return s.store }
@@ -88,6 +104,14 @@ func (s stored) addFigures(ctx context.Context, to *admin.Status) error {
 		DiskFree: figures.DiskFree, DiskSize: figures.DiskSize, DiskNeeded: figures.MinFree,
 		Fingerprints: figures.Fingerprints, FingerprintBytes: figures.FingerprintBytes, FingerprintLoading: figures.Loading,
 		DocumentsAdded: figures.Entered, DocumentsUpdated: figures.Changed, DocumentsDeleted: figures.Left,
+	}
+	if err == nil && s.db != nil {
+		to.Store.Node, err = s.db.Holder(ctx, s.db.Part)
+	}
+	if err == nil && s.db != nil {
+		var at time.Time
+		at, err = s.db.SetBackAt(ctx)
+		to.Store.SetBack(at)
 	}
 	return err
 }

@@ -112,9 +112,7 @@ func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report Ba
 		if err != nil {
 			return err
 		}
-		found, err := s.Verify(ctx, func(f Fault) { s.log.Warn("fault in the restored store", "url", f.URL, "fault", f.Words) })
-		b.report.Faults = found.Faults
-		return errors.Join(err, s.Close())
+		return b.verify(s)
 	})
 	return b.report, err
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/store/backupfile"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/scheduler/store/record"
 )
 
@@ -41,6 +43,84 @@ func (seen *restored) next() (key, value []byte, err error) {
 		seen.report.count(key)
 	}
 	return key, value, err
+}
+
+// verify looks for faults in the restored store, and closes it.
+func (seen *restored) verify(s *Store) error {
+	found, err := s.Verify(seen.ctx, func(f Fault) {
+		s.log.Warn("fault in the restored store", "url", f.URL, "fault", f.Words)
+	})
+	seen.report.Faults = found.Faults
+	return errors.Join(err, s.Close())
+}
+
+// Clearable is a database that can be emptied.
+type Clearable interface {
+	kv.Engine
+	Clear() error
+}
+
+// RestoreInto is Restore into a database that holds no store, which it closes. The format is written last: what is left
+// of a restore that did not end is no store, and the next one removes it.
+func RestoreInto(ctx context.Context, e Clearable, name string, r io.Reader, o Options) (BackupReport, error) {
+	b := newRestored(ctx, r)
+	err := b.fill(e)
+	if err != nil {
+		return b.report, errors.Join(fmt.Errorf("store %s: %w", name, err), e.Close())
+	}
+	o.ReadOnly = true
+	s, err := On(e, name, o)
+	if err != nil {
+		return b.report, errors.Join(err, e.Close())
+	}
+	return b.report, b.verify(s)
+}
+
+// fill writes the backup into a database.
+func (seen *restored) fill(e Clearable) error {
+	view := e.View()
+	format, err := view.Get(record.FormatKey())
+	view.Close()
+	if err == nil && format != nil {
+		err = errors.New("the database holds a store of this Crawler already")
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.Clear(); err != nil {
+		return err
+	}
+	var batch [][2][]byte
+	var size int64
+	limits := e.Limits()
+	for {
+		key, value, err := seen.next()
+		ended := errors.Is(err, io.EOF)
+		switch {
+		case ended:
+			batch = append(batch, [2][]byte{record.FormatKey(), {Format}})
+		case err != nil:
+			return err
+		case string(key) == string(record.FormatKey()):
+			continue
+		default:
+			batch = append(batch, [2][]byte{bytes.Clone(key), bytes.Clone(value)})
+			size += int64(len(key) + len(value))
+		}
+		if !ended && size < limits.Bytes/2 && int64(len(batch)) < limits.Keys {
+			continue
+		}
+		if err := e.Commit(func(yield func(key, value []byte) bool) {
+			for _, c := range batch {
+				if !yield(c[0], c[1]) {
+					return
+				}
+			}
+		}); err != nil || ended {
+			return err
+		}
+		batch, size = nil, 0
+	}
 }
 
 // check returns the value in the form in which it is to be stored.

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
+)
+
+// Roles of the statements that store init prints.
+const (
+	nodeRole   = "sextant"
+	readerRole = "sextant_reader"
+)
+
+func storeInit(c *cli.Context) error {
+	if c.NArg() != 1 || c.Args().First() != "init" {
+		return wrongUse("store: write store init, followed by options only")
+	}
+	database, err := databaseOf(c)
+	if err == nil && database.IsEmpty() {
+		err = wrongUse("store init: name the PostgreSQL with --database or SEXTANT_DATABASE; " +
+			"the stores of a data directory need no such step")
+	}
+	if err != nil {
+		return err
+	}
+	parsed, _, err := loadConfig(c)
+	if err != nil {
+		return err
+	}
+	crawlers, err := crawlersOf(c, parsed)
+	if err != nil {
+		return err
+	}
+	const create = "CREATE ROLE %s LOGIN PASSWORD '...'"
+	statements := []string{fmt.Sprintf(create, nodeRole), fmt.Sprintf(create, readerRole)}
+	var schemas []string
+	for _, crawler := range crawlers {
+		if err := pgkv.Init(c.Context, database.Reveal(), crawler.Name); err != nil {
+			return fmt.Errorf("the database: %w", err)
+		}
+		schemas = append(schemas, pgkv.Schema(crawler.Name))
+		statements = append(statements, pgkv.Grants(crawler.Name, nodeRole, readerRole)...)
+	}
+	_, err = fmt.Fprintf(c.App.Writer,
+		"-- %s: %s. The nodes, and a role that only reads, need this, under names of your choice:\n%s;\n"+
+			"-- Values that are replaced often are reclaimed in time with:\n"+
+			"ALTER SYSTEM SET autovacuum_naptime = '10s'; SELECT pg_reload_conf();\n",
+		count(len(schemas), "schema"), strings.Join(schemas, ", "), strings.Join(statements, ";\n"))
+	return err
+}
