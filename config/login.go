@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -101,7 +102,9 @@ func neededForAuth(name, kind string) bool {
 		return kind != "form"
 	case "user", "password":
 		return kind != "kerberos"
-	case "token", "tokenURL", "clientId", "clientSecret", "certFile", "loginURL":
+	case "certFile":
+		return kind == "certificate"
+	case "token", "tokenURL", "clientId", "loginURL":
 		return true
 	}
 	return false
@@ -129,22 +132,35 @@ func (p *parser) authKind(n *node, login *policy.Login) (auth.Kind, error) {
 		for _, f := range fieldsOf(n) {
 			k.Params[f.Name] = f.Value
 		}
-		return k, nil
+		if n.written("clientSecret") == n.written("certFile") {
+			return nil, errors.New("write either clientSecret or certFile")
+		}
+		var err error
+		if n.written("certFile") {
+			k.Certificate, err = clientCertificate(p, n, login)
+		}
+		return k, err
 	case "certificate":
-		keyFile := n.str("keyFile")
-		if keyFile != "" {
-			keyFile = p.resolvePath(keyFile)
-		}
-		certificate, err := auth.LoadCertificate(p.lookups.ReadFile, p.resolvePath(n.str("certFile")), keyFile)
-		if err != nil {
-			return nil, err
-		}
-		login.Certificate = &certificate
-		login.Identity = sha256.Sum256(slices.Concat(append([][]byte{login.Identity[:]}, certificate.Certificate...)...))
-		return auth.Certificate{}, nil
+		var err error
+		login.Certificate, err = clientCertificate(p, n, login)
+		return auth.Certificate{}, err
 	default:
 		return p.form(n), nil
 	}
+}
+
+// clientCertificate reads certFile and keyFile, which count for the identity of the log-in.
+func clientCertificate(p *parser, n *node, login *policy.Login) (*tls.Certificate, error) {
+	keyFile := n.str("keyFile")
+	if keyFile != "" {
+		keyFile = p.resolvePath(keyFile)
+	}
+	certificate, err := auth.LoadCertificate(p.lookups.ReadFile, p.resolvePath(n.str("certFile")), keyFile)
+	if err != nil {
+		return nil, err
+	}
+	login.Identity = sha256.Sum256(slices.Concat(append([][]byte{login.Identity[:]}, certificate.Certificate...)...))
+	return &certificate, nil
 }
 
 // kerberos reads principal and realms; auth.New validates them.

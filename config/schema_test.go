@@ -247,6 +247,9 @@ func companyOfFetch(el *etree.Element, a *Attribute, value string) {
 			el.CreateAttr(name, value)
 		}
 	}
+	if kind == "oauth2" { // or certFile
+		el.CreateAttr("clientSecret", "a")
+	}
 	if kind == "form" {
 		bare(el, newSchema().elements["Field"])
 	}

@@ -79,6 +79,8 @@ const (
 	ReasonListGone // the configuration no longer names its XML file
 	ReasonNoTarget // no target takes its source
 
+	ReasonBotWall // a product for bot management responds in place of the site: it waits
+
 	reasonsEnd
 )
 
@@ -155,6 +157,7 @@ var reasonRows = [reasonsEnd]reasonRow{
 	ReasonReader:            {"reader", itFails, byClass},
 	ReasonListGone:          {"list_gone", byOperator, byClass},
 	ReasonNoTarget:          {"no_target", byOperator, byClass},
+	ReasonBotWall:           {"bot_wall", itWaits, byClass},
 }
 
 // row returns a reason's row; its word is empty if this version does not know the reason.

@@ -20,7 +20,7 @@ func reasonNumbers() map[string]Reason {
 		"not_found": 26, "4xx": 27, "5xx": 28, "status": 29, "login": 30, "dns": 31, "connect": 32, "tls": 33, "timeout": 34, "protocol": 35,
 		"bad_redirect": 36, "address": 37, "proxy": 38, "session": 39,
 		"no_text": 40, "app_shell": 41, "no_field": 42, "rendering": 43, "no_browser": 44, "body_lost": 45, "new_text": 46, "target": 47, "reader": 48,
-		"list_gone": 49, "no_target": 50,
+		"list_gone": 49, "no_target": 50, "bot_wall": 51,
 	}
 }
 
@@ -41,7 +41,7 @@ func TestReasonNumbers(t *testing.T) {
 	if d := cmp.Diff(reasonNumbers(), got); d != "" {
 		t.Errorf("what is stored would mean something else (-want +got):\n%s", d)
 	}
-	if !ReasonNoBrowser.Known() || reasonsEnd.Known() || (reasonsEnd+1).String() != "reason 52" {
+	if !ReasonNoBrowser.Known() || reasonsEnd.Known() || (reasonsEnd+1).String() != "reason 53" {
 		t.Errorf("an unknown reason is %v", reasonsEnd+1)
 	}
 	if _, err := ParseReason("404"); err == nil || !strings.HasPrefix(err.Error(), `"404": write one of rules, crawl_space,`) {
@@ -56,7 +56,7 @@ func TestKindsOfReasons(t *testing.T) {
 	asks := map[Reason]bool{
 		ReasonNotFound: true, ReasonNoIndex: true, ReasonUnavailable: true, ReasonCanonical: true, ReasonRobots: true, ReasonRedirect: true, ReasonItemGone: true,
 	}
-	waiting := map[Reason]bool{ReasonRobotsUnreachable: true, ReasonProxy: true, ReasonSessionWaits: true, ReasonNoBrowser: true}
+	waiting := map[Reason]bool{ReasonRobotsUnreachable: true, ReasonProxy: true, ReasonSessionWaits: true, ReasonNoBrowser: true, ReasonBotWall: true}
 	for r := range reasonsEnd {
 		if r.Operators() != operators[r] || r.Asks() != asks[r] || r.Waits() != waiting[r] {
 			t.Errorf("%v: operator's %t, asks %t, waits %t", r, r.Operators(), r.Asks(), r.Waits())

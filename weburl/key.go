@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"hash"
 	"strings"
+	"sync"
 )
 
 // hostBytes is the length of the host's hash, with which every Key and HostKey begins.
@@ -64,7 +66,20 @@ func (u *URL) hashHost(like *URL) {
 // bareHost returns the host without a leading "www.", IPv6 in brackets.
 func (u *URL) bareHost() string { return strings.TrimPrefix(u.s[u.hostStart:u.hostEnd], "www.") }
 
+// summer makes SHA-256 sums. It is kept for the next one: sha256.Sum256 allocates a digest each time.
+type summer struct {
+	hash hash.Hash
+	buf  []byte
+}
+
+var summers = sync.Pool{New: func() any { return &summer{hash: sha256.New()} }}
+
 func sumOf(s string) [sha256.Size]byte {
-	var buf [stackBytes]byte
-	return sha256.Sum256(append(buf[:0], s...))
+	h := summers.Get().(*summer)
+	defer summers.Put(h)
+	h.hash.Reset()
+	h.buf = append(h.buf[:0], s...)
+	h.hash.Write(h.buf)
+	h.buf = h.hash.Sum(h.buf[:0])
+	return [sha256.Size]byte(h.buf)
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/admin/openid"
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
@@ -40,7 +42,51 @@ func accessSettings(c *cli.Context) admin.AccessSettings {
 
 // ownFiles returns the files of the data directory, and those that flags name.
 func ownFiles(c *cli.Context) service.OwnFiles {
-	return service.Own(c.String("data"), accessSettings(c))
+	return service.Own(c.String("data"), accessSettings(c), c.String("oidc-client-secret-file"))
+}
+
+// openIDFlags name the provider where people sign in to the console.
+func openIDFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "oidc-issuer", EnvVars: env("oidc-issuer"),
+			Usage: "`URL` of an OpenID Connect provider where people may sign in to the console"},
+		&cli.StringFlag{Name: "oidc-client-id", EnvVars: env("oidc-client-id"), Usage: "`ID` of the console there"},
+		&cli.StringFlag{Name: "oidc-client-secret-file", EnvVars: env("oidc-client-secret-file"),
+			Usage: "`FILE` that holds the client's secret; none for a public client"},
+		&cli.StringFlag{Name: "oidc-operator-group", EnvVars: env("oidc-operator-group"),
+			Usage: "`GROUP` or role of those who get the operator's rights"},
+		&cli.StringFlag{Name: "oidc-reader-group", EnvVars: env("oidc-reader-group"),
+			Usage: "`GROUP` or role of those who get a reader's rights"},
+	}
+}
+
+// openIDSettings reads them.
+func openIDSettings(c *cli.Context) openid.Settings {
+	return openid.Settings{
+		Issuer: c.String("oidc-issuer"), ClientID: c.String("oidc-client-id"), SecretFile: c.String("oidc-client-secret-file"),
+		Operators: c.String("oidc-operator-group"), Readers: c.String("oidc-reader-group"),
+	}
+}
+
+// checkOpenID refuses settings that admit no account, and a provider whose responses others could change.
+func checkOpenID(c *cli.Context) error {
+	s := openIDSettings(c)
+	if s == (openid.Settings{}) {
+		return nil
+	}
+	issuer, err := url.Parse(s.Issuer)
+	switch {
+	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && (issuer.Scheme != "http" ||
+		!service.IsLoopback(net.JoinHostPort(issuer.Hostname(), "0"))):
+		return wrongUse("--oidc-issuer %q: write the provider's https URL, as its /.well-known/openid-configuration names it", s.Issuer)
+	case s.ClientID == "":
+		return wrongUse("--oidc-issuer needs --oidc-client-id")
+	case s.Operators == "" && s.Readers == "":
+		return wrongUse("--oidc-issuer needs --oidc-operator-group or --oidc-reader-group: without them nobody could sign in")
+	case s.SecretFile != "":
+		return admin.CheckSecretFile(s.SecretFile)
+	}
+	return nil
 }
 
 // checkListen refuses malformed addresses, and those beyond loopback without TLS.

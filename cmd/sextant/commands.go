@@ -284,6 +284,14 @@ func toolCommands() []*cli.Command {
 			}, logFlags()...),
 		},
 		{
+			Name: "mcp", Category: category, Usage: "let a language model read the crawl, by the Model Context Protocol on " +
+				"stdin and stdout", Flags: flags(), Action: serveMCP,
+			Description: "A client, such as an assistant or an editor, starts it. Its tools are the reads of the API, with " +
+				"the rights of a " +
+				"reader: none changes anything. It asks the running service, or reads the store if none runs. The service " +
+				"offers the same over HTTP at /mcp, to holders of a token.",
+		},
+		{
 			Name: "completion", Category: category, Usage: "print a completion script for bash, zsh or fish", ArgsUsage: "bash|zsh|fish", Action: printCompletion,
 			Description: "bash: source <(sextant completion bash)\n" +
 				"zsh: sextant completion zsh > a file _sextant in a folder of $fpath\n" +

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +22,7 @@ func recipeSite(t *testing.T) string {
 	t.Helper()
 	pages := map[string]string{
 		"/": `<title>Home</title><nav>Menu</nav><p>Welcome to all</p><a href=/news/a></a>
-<a href=/docs/b></a><a href=/calendar/1></a>
+<a href=/docs/b></a><a href=/calendar/1></a><a href=/walled></a>
 <a href=/products/lamp></a><a href=/file.pdf></a><a href=/secret.html></a>
 <a href="/page?b=2&amp;a=1&amp;PHPSESSID=7"></a><a href=/in/wiki></a><a href=/logout></a>`,
 		"/news/a":        "<title>News</title>Something new",
@@ -44,6 +45,10 @@ func recipeSite(t *testing.T) string {
 		page, ok := pages[r.URL.Path]
 		cookie, _ := r.Cookie("session")
 		switch {
+		case r.URL.Path == "/walled":
+			w.Header().Set("Cf-Mitigated", "challenge")
+			w.WriteHeader(http.StatusForbidden)
+			return
 		case !ok:
 			http.NotFound(w, r)
 			return
@@ -81,12 +86,13 @@ func recipes(t *testing.T) map[string]string {
 	return all
 }
 
-// TestRecipesAreAccepted: check reports neither errors nor warnings, apart from programs that are missing here.
+// TestRecipesAreAccepted: check reports neither errors nor warnings, apart from programs that are missing here and an
+// ignored robots.txt.
 func TestRecipesAreAccepted(t *testing.T) {
 	dir := t.TempDir()
 	writeRecipeFiles(t, dir)
 	all := recipes(t)
-	if len(all) < 20 {
+	if len(all) < 25 {
 		t.Errorf("only %d recipes", len(all))
 	}
 	env := map[string]string{
@@ -104,20 +110,31 @@ func TestRecipesAreAccepted(t *testing.T) {
 		}
 		_, report := config.Parse(filepath.Join(dir, "CrawlConfig.xml"), []byte(text), lookups)
 		for _, p := range append(report.Errors, report.Warnings...) {
-			if !strings.Contains(p.Message, "there is no file /usr/") {
+			if !strings.Contains(p.Message, "there is no file /usr/") && !strings.Contains(p.Message, "ignoreRobotsTxt fetches") {
 				t.Errorf("%s: %v", title, p)
 			}
 		}
 	}
 }
 
+// recipeCertificate returns the certificate of httptest's servers, and its key in PEM.
+func recipeCertificate() (*x509.Certificate, []byte) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	der, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		panic(err)
+	}
+	return server.Certificate(), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+}
+
 // writeRecipeFiles makes the files that recipes name.
 func writeRecipeFiles(t *testing.T, dir string) {
 	t.Helper()
-	server := httptest.NewTLSServer(http.NotFoundHandler())
-	defer server.Close()
-	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	for name, content := range map[string][]byte{"kill_exact.cfg": nil, "ca.pem": authority} {
+	certificate, key := recipeCertificate()
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
+	for name, content := range map[string][]byte{"kill_exact.cfg": nil, "ca.pem": authority,
+		"sharepoint.pem": append(key, authority...)} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -138,6 +155,7 @@ func TestRecipesWork(t *testing.T) {
 		"Two search sources from one site":          {"news/a docs/b", ""},
 		"Put a price into a field":                  {"products/lamp", ""},
 		"Crawl only what the sitemap lists":         {"listed", "news/a"},
+		"Crawl a site behind a bot wall":            {"docs/b", "walled"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()

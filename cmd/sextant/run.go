@@ -27,7 +27,7 @@ func runFlags() []cli.Flag {
 		yesToEdit(), renewNow(),
 		&cli.StringFlag{Name: "memory-limit", EnvVars: env("memory-limit"), Usage: "`SIZE` of memory to stay below, such as 512MiB or 2GiB, mapped files not counted; or off (default: 1GiB, or three quarters of the container's if that is less); GOMEMLIMIT takes precedence"},
 		&cli.IntFlag{Name: "threads", EnvVars: env("threads"), Usage: "fetch at most `N` URLs at once, all Crawlers together (default: the sum of their nthreads)"},
-	), accessFlags()...)
+	), append(accessFlags(), openIDFlags()...)...)
 }
 
 func runCrawl(c *cli.Context) error {
@@ -68,7 +68,7 @@ func runCrawl(c *cli.Context) error {
 		Yes:  c.Bool("yes"), Stop: signals.stop, Hangups: signals.hangups, Progress: progressOf(c),
 	}
 	summary, err := service.Run(c.Context, service.Options{
-		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Listen: c.String("listen"), Access: &access,
+		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Listen: c.String("listen"), Access: &access, OpenID: openIDSettings(c),
 		Log: log, Version: build().Version, Agent: userAgent(), Memory: budget, Threads: c.Int("threads"),
 	}, start)
 	if err != nil {
@@ -107,6 +107,9 @@ func checkRun(c *cli.Context) error {
 	}
 	if c.Int64("max-pages") < 0 || c.Duration("drain-timeout") < 0 {
 		return wrongUse("--max-pages and --drain-timeout are 0 or more")
+	}
+	if err := checkOpenID(c); err != nil {
+		return err
 	}
 	return checkListen(c)
 }

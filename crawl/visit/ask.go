@@ -8,6 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/internal/trace"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -63,7 +64,7 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *Access
 	}
 	r.Do = session.Do
 	s := v.exchange(ctx, r, by)
-	if ctx.Err() != nil || s.response != nil && !judged(s.response.Status) {
+	if ctx.Err() != nil || s.response != nil && (!judged(s.response.Status) || wallOf(s.response) != "") {
 		return s, nil
 	}
 	answer := session.Judge(s.response, s.failure)
@@ -102,7 +103,15 @@ func (v *visit) logIn(ctx context.Context, step *auth.Step) (until time.Time, ok
 // exchange makes a request and measures its time.
 func (v *visit) exchange(ctx context.Context, r fetcher.Request, by *Access) step {
 	v.slot.Now(meter.WaitsForFetch)
+	ctx, span := trace.Start(ctx, "fetch")
 	response, err := by.fetcher.Fetch(ctx, r)
+	if span.On() {
+		span.Text("url.full", r.URL.String())
+		if response != nil {
+			span.Number("http.response.status_code", response.Status)
+		}
+		span.End(err)
+	}
 	took := v.slot.Now(meter.Working)
 	v.meter.Latencies.Fetched(took, response, err)
 	if err == nil {

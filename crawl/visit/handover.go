@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/trace"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -142,7 +143,10 @@ func (v *visit) handOver(ctx context.Context, s *step, ended func(error)) {
 	busy := v.frontier.Busy()
 	// A page that was fetched is committed even while the service stops.
 	ctx = context.WithoutCancel(ctx)
+	ctx, storing := trace.Start(ctx, "store")
 	finish := func(err error) {
+		storing.End(err)
+		traced(v, err)
 		v.visitor.copies.Abandon(v.lease.Key)
 		ended(err)
 		busy()

@@ -90,6 +90,9 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, 
 		// There is no such host, or it must not be asked: that is the page's outcome, too.
 		return v.failed(ctx, s)
 	}
+	if wallOf(s.response) != "" {
+		return s, walled(ctx, v, s.response, true)
+	}
 	if err := v.nameSitemaps(ctx, s.response); err != nil {
 		return s, err
 	}

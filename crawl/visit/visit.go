@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/internal/trace"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -31,6 +32,7 @@ type visit struct {
 	access  *Access // of gear, for the lease's URL
 	lease   *scheduler.Lease
 	slot    *meter.Slot
+	span    trace.Span
 	verdict policy.Verdict
 	// indexed means that the rules allow the page to be a document; otherwise why and unindexed are the reason.
 	indexed   bool
@@ -66,6 +68,7 @@ func (r *Visitor) Page(ctx context.Context, by *Rules, lease *scheduler.Lease, s
 		visitor: r, frontier: r.frontier, store: r.store, log: r.log, meter: r.meter, began: by.Policy,
 		policy: by.Policy, gear: by.Gear, access: by.Gear.Accesses.of(lease.URL), lease: lease, slot: slot,
 	}
+	ctx, v.span = trace.Start(ctx, "page")
 	s, err := v.stages(ctx)
 	if err == nil {
 		if err = v.outcome(ctx, &s); err == nil {
@@ -79,8 +82,21 @@ func (r *Visitor) Page(ctx context.Context, by *Rules, lease *scheduler.Lease, s
 		_ = v.giveBack(s.asked, time.Time{})
 	}
 	r.copies.Abandon(lease.Key)
+	traced(v, err)
 	ended(err)
 	return s.asked
+}
+
+// traced ends the visit's span.
+func traced(v *visit, err error) {
+	if !v.span.On() {
+		return
+	}
+	became := v.lease.Became()
+	v.span.Text("url.full", v.lease.URL.String())
+	v.span.Text("sextant.class", became.Class.String())
+	v.span.Text("sextant.reason", became.Reason.String())
+	v.span.End(err)
 }
 
 // giveBack hands the lease back without an outcome: it is offered again, not before a
@@ -105,6 +121,9 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 	if v.indexed, v.why, v.unindexed = v.policy.Indexes(&v.verdict); v.lease.Record.Kind.IsSource() {
 		v.indexed, v.why, v.unindexed = false, scheduler.ReasonSource, policy.SourceDetail
 	}
+	if err := behindWall(ctx, v); err != nil {
+		return step{}, err
+	}
 	if s, err := v.askRobots(ctx); err != nil || s.outcome != nil {
 		return s, err
 	}
@@ -122,7 +141,17 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 		sent := *s.response // what a browser makes of it takes its place
 		t.Answer = &sent
 	})
+	if err := walled(ctx, v, s.response, false); err != nil {
+		return s, err
+	}
+	err = outcomeOf(ctx, v, &s)
+	return s, err
+}
 
+// outcomeOf sets the outcome of a response.
+func outcomeOf(ctx context.Context, v *visit, s *step) (err error) {
+	ctx, span := trace.Start(ctx, "read")
+	defer func() { span.End(err) }()
 	result := answer(s.response)
 	s.outcome = &result
 	switch {
@@ -136,7 +165,33 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 			err = v.redirect(ctx, s.response.Header.Get("Location"), s.response.Status, &result)
 		}
 	}
-	return s, err
+	return err
+}
+
+// behindWall ends the lease while its host rests.
+func behindWall(ctx context.Context, v *visit) error {
+	one, rests := v.visitor.walls.rests(v.lease.Place.Host, time.Now())
+	if !rests {
+		return nil
+	}
+	return v.wait(ctx, one.until, scheduler.ReasonBotWall, wallWords(one.product))
+}
+
+// walled ends the lease if it met a bot wall: the page is as it was, and is requested again later. whole is as for
+// walls.met.
+func walled(ctx context.Context, v *visit, r *fetcher.Response, whole bool) error {
+	product, host := wallOf(r), v.lease.Place.Host
+	if product == "" {
+		v.visitor.walls.passed(host)
+		return nil
+	}
+	now := time.Now()
+	if v.visitor.walls.met(host, product, whole, now) {
+		v.log.Warn("a bot wall responds in place of a host, which rests: ask its owner to admit this crawler",
+			"host", v.lease.Record.Origin, "product", product)
+	}
+	words := fmt.Sprintf("%s (status %d)", wallWords(product), r.Status)
+	return v.wait(context.WithoutCancel(ctx), now.Add(wallWait), scheduler.ReasonBotWall, words)
 }
 
 // shutOut is the step of a URL that is not asked for.

@@ -4,7 +4,7 @@
 //
 // A visit belongs to the worker that calls Visitor.Page. What follows when its outcome is stored
 // may go on in a goroutine that Visitor.AwaitStored waits for (handover.go).
-// What visits learn for each other (addresses, log-in pages, canonicals that are waited for,
+// What visits learn for each other (addresses, log-in pages, bot walls, canonicals that are waited for,
 // sitemaps by host, redirects for cookies) has a mutex of its own each, none of which is held while a page is
 // fetched or the store is read, except for the count of sitemaps. Everything else that a visit
 // works with is named in Parts.
@@ -39,6 +39,7 @@ type Visitor struct {
 
 	addresses      addresses
 	logins         logins
+	walls          walls
 	namers         namers
 	sitemaps       sitemapCounts
 	cookieTurns    cookieTurns

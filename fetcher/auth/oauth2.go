@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,7 +26,9 @@ type OAuth2 struct {
 	TokenURL     string // https, unless the server has only http
 	ClientID     string
 	ClientSecret secret.Value
-	Scopes       []string
+	// Certificate, with an RSA key, authenticates the client in place of ClientSecret; nil: the secret does.
+	Certificate *tls.Certificate
+	Scopes      []string
 	// Params are further parameters of the request, such as "audience" or "resource".
 	Params map[string]secret.Value
 	// InBody sends the client's credentials in the body in place of the Authorization header, for servers that require
@@ -38,8 +41,13 @@ func (k OAuth2) start(s *Session) (method, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, fmt.Errorf("token URL %q is not a URL: write it whole, such as https://login.example.com/oauth2/token", place(u))
 	}
-	if k.ClientID == "" || k.ClientSecret.IsEmpty() {
-		return nil, errors.New("client id or client secret is missing: client credentials need both")
+	if k.ClientID == "" || k.ClientSecret.IsEmpty() == (k.Certificate == nil) {
+		return nil, errors.New("client credentials need a client id, and either a client secret or a certificate")
+	}
+	if k.Certificate != nil {
+		if _, err := assertion(k.Certificate, k.ClientID, k.TokenURL, time.Now()); err != nil {
+			return nil, err
+		}
 	}
 	return &oauth2Method{direct: direct{s}, OAuth2: k, url: u}, nil
 }
@@ -102,8 +110,16 @@ func (m *oauth2Method) fetch(ctx context.Context) (*oauth2.Token, error) {
 		ClientID: m.ClientID, ClientSecret: m.ClientSecret.Reveal(), TokenURL: m.TokenURL,
 		Scopes: m.Scopes, EndpointParams: url.Values{}, AuthStyle: oauth2.AuthStyleInHeader,
 	}
-	if m.InBody {
+	if m.InBody || m.Certificate != nil {
 		c.AuthStyle = oauth2.AuthStyleInParams
+	}
+	if m.Certificate != nil {
+		proof, err := assertion(m.Certificate, m.ClientID, m.TokenURL, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		c.EndpointParams.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+		c.EndpointParams.Set("client_assertion", proof)
 	}
 	for name, value := range m.Params {
 		c.EndpointParams.Set(name, value.Reveal())

@@ -79,7 +79,7 @@ func TestNewRefuses(t *testing.T) {
 		"digest nobody":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.Digest{}, "no user name"},
 		"ntlm nobody":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.NTLM{}, `DOMAIN\user`},
 		"oauth2 URL":        {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: "token"}, "write it whole"},
-		"oauth2 secret":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: tokens, ClientID: "me"}, "need both"},
+		"oauth2 secret":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: tokens, ClientID: "me"}, "need a client id"},
 		"form URL":          {auth.Settings{Do: do}, auth.Form{URL: "/login", Fields: field}, "write it whole"},
 		"form URL garbage":  {auth.Settings{Do: do}, auth.Form{URL: "http://[", Fields: field}, "write it whole"},
 		"form fields":       {auth.Settings{Do: do}, auth.Form{URL: origin}, "no fields"},

@@ -38,6 +38,7 @@ var ErrDeclined = errors.New("not done")
 type Client struct {
 	http    http.Client
 	crawler string
+	reader  bool // the service grants a reader's rights alone
 }
 
 // dialTimeout is how long a service may take to respond. It is long because a busy machine is slow,
@@ -92,6 +93,9 @@ func (c *Client) Ask(ctx context.Context, method, path string, query url.Values,
 	}
 	request.Header.Set("Accept", "application/json, */*;q=0.1")
 	maps.Copy(request.Header, header)
+	if c.reader {
+		request.Header.Set(roleHeader, Reader.String())
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("the running service: %w", err)
@@ -209,6 +213,13 @@ func word[T comparable](v T) string {
 		return ""
 	}
 	return fmt.Sprint(v)
+}
+
+// AsReader returns the client with the rights of a reader.
+func (c *Client) AsReader() *Client {
+	other := *c
+	other.reader = true
+	return &other
 }
 
 // For returns the client of another Crawler.

@@ -99,9 +99,20 @@ func (s *Server) mount(route *route) {
 	})
 }
 
+// roleHeader, with the value reader, asks for fewer rights than the caller has.
+const roleHeader = "Sextant-Role"
+
 // Caller identifies the client of a request, and its role. It is the only place that does. The Problem, if any, is the
 // response to a wrong token.
 func (s *Server) Caller(r *http.Request) (Caller, *Problem) {
+	c, p := s.identify(r)
+	if c.Role > Reader && r.Header.Get(roleHeader) == Reader.String() {
+		c.Role, c.Socket = Reader, false
+	}
+	return c, p
+}
+
+func (s *Server) identify(r *http.Request) (Caller, *Problem) {
 	if owner, ok := r.Context().Value(ownerKey{}).(Caller); ok {
 		return owner, nil
 	}

@@ -98,6 +98,15 @@ func readToken(path string, role Role) (token, error) {
 	return token{role, filepath.Base(path), sha256.Sum256([]byte(text))}, nil
 }
 
+// CheckSecretFile returns the fault of a file that holds another secret, or nil.
+func CheckSecretFile(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && tooWide(info) {
+		err = &TokenError{path, wideWords(info)}
+	}
+	return err
+}
+
 // notInToken reports whether a character is not allowed in a bearer token (RFC 6750, 2.1).
 func notInToken(r rune) bool {
 	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'

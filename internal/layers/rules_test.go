@@ -30,7 +30,7 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "config/words", "crawl/ration", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "fetcher/permit", "config/secret", "internal/atomicfile", "internal/clock", "weburl"},
+			{"actionrules/match", "config/words", "crawl/ration", "docs", "fetcher/botwall", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "fetcher/permit", "config/secret", "internal/atomicfile", "internal/clock", "internal/trace", "weburl"},
 			{"actionrules", "crawl/copies/near", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/store/fingerprints"},
 			{"scheduler"},
 			{"scheduler/store/kv"},
@@ -46,6 +46,7 @@ func ProjectRules() Rules {
 			{"crawl", "internal/demo/indexer", "internal/notices"},
 			{"config"},
 			{"internal/admin"}, // it shows crawls
+			{"internal/admin/mcp", "internal/admin/openid"},
 			{"internal/admin/console"},
 			{"cmd/sextant/manual", "config/format", "config/importer", "internal/demo/site", "internal/service"},
 			{"cmd/sextant", "packaging", "packaging/sbom"},
@@ -64,6 +65,9 @@ func ProjectRules() Rules {
 			{Import: "github.com/klippa-app/go-pdfium", Allowed: []string{"fetcher/extract/pdf"}},
 			{Import: "github.com/tetratelabs/wazero", Allowed: []string{"fetcher/extract/pdf"}},
 			{Import: "github.com/prometheus", File: "metrics.go"},
+			{Import: "github.com/modelcontextprotocol", Allowed: []string{"internal/admin/mcp"}, Tests: true},
+			{Import: "github.com/coreos/go-oidc", Allowed: []string{"internal/admin/openid"}},
+			{Import: "go.opentelemetry.io", Allowed: []string{"internal/trace"}, Tests: true},
 			{Import: "github.com/urfave/cli", Allowed: []string{"cmd/"}},
 			{Import: "github.com/CycloneDX", Allowed: []string{"packaging/sbom"}},
 			{Import: "github.com/blevesearch", Allowed: []string{"internal/demo/indexer", "docs"}},

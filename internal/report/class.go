@@ -26,13 +26,14 @@ const (
 	ErrorAppShell   = "app_shell"  // a page that only its scripts fill
 	ErrorNoField    = "no_field"   // a page without a field that the configuration looks for
 	ErrorRendering  = "rendering"  // the browser failed with a page, or is missing
+	ErrorBotWall    = "bot_wall"   // a product for bot management responds in place of the site
 	ErrorOther      = "other"
 )
 
 // ErrorClasses are all of them.
 func ErrorClasses() []string {
 	return []string{ErrorDNS, ErrorConnect, ErrorTLS, ErrorTimeout, ErrorAddress, ErrorProtocol, ErrorRedirect, ErrorLogin,
-		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorNoField, ErrorRendering, ErrorOther}
+		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorNoField, ErrorRendering, ErrorBotWall, ErrorOther}
 }
 
 // errorClass returns the class of a URL's error, or "".
@@ -46,7 +47,7 @@ func ErrorClassOf(c scheduler.Class, r scheduler.Reason) string {
 		return failureClass(r)
 	case scheduler.Ignored, scheduler.OK, scheduler.Pending:
 		switch class := failureClass(r); class {
-		case ErrorAddress, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorNoField:
+		case ErrorAddress, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorNoField, ErrorBotWall:
 			return class
 		}
 	case scheduler.Redirect:
@@ -81,6 +82,7 @@ var failureClasses = [...]string{
 	scheduler.ReasonRendering:         ErrorRendering,
 	scheduler.ReasonNoBrowser:         ErrorRendering,
 	scheduler.ReasonReader:            ErrorUnreadable,
+	scheduler.ReasonBotWall:           ErrorBotWall,
 }
 
 // failureClass returns the class of an error.

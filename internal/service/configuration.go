@@ -27,7 +27,7 @@ func newConfiguration(o *Options) *configuration {
 		files = *o.Access
 	}
 	history := admin.ConfigHistory{Folder: filepath.Join(o.Data, "config-history"), Base: filepath.Base(o.Path)}
-	c := &configuration{path: o.Path, history: history, agent: o.Agent, own: Own(o.Data, files), baseline: newBaseline(o.Path, o.Data, o.Log)}
+	c := &configuration{path: o.Path, history: history, agent: o.Agent, own: Own(o.Data, files, o.OpenID.SecretFile), baseline: newBaseline(o.Path, o.Data, o.Log)}
 	c.baseline.look()
 	c.keep(o.Log)
 	return c

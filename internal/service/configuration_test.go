@@ -167,7 +167,7 @@ func TestDraftCertificateFromTheNetwork(t *testing.T) {
 // TestOwnFiles: nothing that a configuration names may be written over what the service keeps for itself.
 func TestOwnFiles(t *testing.T) {
 	data := t.TempDir()
-	own := Own(data, admin.AccessSettings{})
+	own := Own(data, admin.AccessSettings{}, "")
 	for name, is := range map[string]bool{
 		"operator.token": true, "reader.token": true, "config-baseline.json": true, "config-baseline.json.new": true,
 		"notices.json.new": true, "cookies": true, "cookies.new": true, "store/000001.sst": true, "docs/store/LOCK": true,

@@ -9,14 +9,19 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/admin/console"
+	"github.com/sextant-crawler/sextant/internal/admin/mcp"
+	"github.com/sextant-crawler/sextant/internal/admin/openid"
 )
 
-// mountConsole adds the console to the door if it can be reached over TCP.
+// mountConsole adds the console, and MCP, to the door if it can be reached over TCP.
 func (s *Service) mountConsole(server *admin.Server) error {
 	if s.open == nil || s.access == nil {
 		return nil
 	}
 	settings := console.Settings{Version: s.version, Config: s.config.Path()}
+	if s.openID.Issuer != "" {
+		settings.Provider = openid.New(s.openID)
+	}
 	for _, r := range s.crawls {
 		settings.Crawlers = append(settings.Crawlers, r.Name())
 	}
@@ -32,6 +37,7 @@ func (s *Service) mountConsole(server *admin.Server) error {
 	for _, pattern := range c.Patterns() {
 		server.Mount(pattern, admin.Nobody, c)
 	}
+	server.Mount(mcp.Pattern, admin.Reader, mcp.Handler(server, s.version))
 	return nil
 }
 

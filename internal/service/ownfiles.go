@@ -41,7 +41,7 @@ func (o OwnFiles) owner(path string) string {
 }
 
 // Own finds them for a data directory, and the files that flags name.
-func Own(data string, access admin.AccessSettings) OwnFiles {
+func Own(data string, access admin.AccessSettings, openIDSecret string) OwnFiles {
 	follow := config.OSLookups().RealPath
 	own := OwnFiles{data: follow(data), named: map[string]string{}}
 	for _, f := range []struct{ path, what string }{
@@ -51,6 +51,7 @@ func Own(data string, access admin.AccessSettings) OwnFiles {
 		{access.ReaderToken, "the file of the readers' token"},
 		{access.Certificate, "the file of the service's certificate"},
 		{access.Key, "the file of the service's key"},
+		{openIDSecret, "the file of the client's secret"},
 		{admin.SocketPath(data), "the service's socket"},
 		{filepath.Join(data, noticesFile), "the service's own"},
 		{filepath.Join(data, baselineFile), "the service's own"},

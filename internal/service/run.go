@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/trace"
 )
 
 // Start holds the arguments of a run besides its Options.
@@ -38,9 +39,14 @@ func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 		}
 	}
 	defer context.AfterFunc(start.Stop, s.Stop)()
+	traced, endTraces, err := trace.Begin(ctx, o.Version, o.Log)
+	if err != nil {
+		return Summary{}, errors.Join(err, s.Close())
+	}
+	defer endTraces()
 	ended := s.showProgress(ctx, start.Progress)
 	began := time.Now()
-	err = s.Run(ctx, start.Once)
+	err = s.Run(traced, start.Once)
 	ended()
 	defer o.notify.end()() // it may take long to close a store
 	// The summary is read before the stores are closed.

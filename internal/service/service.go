@@ -15,6 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/admin/openid"
 	"github.com/sextant-crawler/sextant/internal/notices"
 )
 
@@ -27,6 +28,7 @@ type Service struct {
 	open   net.Listener // nil for --listen off
 	owner  net.Listener // nil if the socket's path is too long
 	access *admin.Access
+	openID openid.Settings
 	log    *slog.Logger
 
 	config     *configuration
@@ -56,6 +58,7 @@ type Options struct {
 	Listen   string // the address of the API and the console, "off" for none
 	// Access names tokens and certificate; nil: there are no tokens.
 	Access  *admin.AccessSettings
+	OpenID  openid.Settings // where people may sign in to the console; zero: nowhere
 	Log     *slog.Logger
 	Version string // version of the program, for display
 	Agent   string // the User-Agent of Crawlers that name none
@@ -70,6 +73,7 @@ type Options struct {
 func Open(ctx context.Context, o Options) (s *Service, err error) {
 	s = &Service{
 		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), stores: len(o.Crawlers), memory: o.Memory, notify: o.notify, hangups: o.hangups,
+		openID: o.OpenID,
 	}
 	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
 	if s.notify == nil {

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/sextant-crawler/sextant/fetcher/permit"
+	"github.com/sextant-crawler/sextant/internal/trace"
 )
 
 // MaxAnswer is the number of bytes read of a response unless a Request allows more: it contains numbers and error
@@ -247,7 +248,11 @@ func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
 }
 
 // Open is Do for a response of any length. The caller closes it.
-func (c *Client) Open(ctx context.Context, r Request) (io.ReadCloser, error) {
+func (c *Client) Open(ctx context.Context, r Request) (body io.ReadCloser, err error) {
+	ctx, span := trace.Start(ctx, "push")
+	span.Text("http.request.method", r.Method)
+	span.Text("url.path", r.Path)
+	defer func() { span.End(err) }()
 	req, err := c.request(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, withoutURL(err))
@@ -256,6 +261,7 @@ func (c *Client) Open(ctx context.Context, r Request) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, withoutURL(err))
 	}
+	span.Number("http.response.status_code", resp.StatusCode)
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
 		return resp.Body, nil
 	}

@@ -4,11 +4,12 @@
 // and the log of changes are handled in one place. Content of a crawled page cannot run in it: html/template escapes
 // it, the content security policy allows only the program's own scripts, and documents are shown as text.
 //
-// It owns the sessions of browsers, the pages and their templates. It starts no goroutine. Its locks, on the sessions
-// and on each session, are held briefly.
+// It owns the sessions of browsers, their sign-ins at a provider, the pages and their templates. It starts no
+// goroutine. Its locks, on the sessions, on each session and on the sign-ins, are held briefly.
 package console
 
 import (
+	"context"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -28,6 +29,12 @@ type Service interface {
 	As(c admin.Caller) http.Handler
 }
 
+// Provider signs people in elsewhere: an openid.Provider.
+type Provider interface {
+	Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error)
+	Finish(ctx context.Context, redirect, code, nonce, verifier string) (admin.Caller, error)
+}
+
 // Settings are what the console shows besides the API's data.
 type Settings struct {
 	// Crawlers are the names of the process's Crawlers, in order.
@@ -36,6 +43,8 @@ type Settings struct {
 	Version string
 	// Config is the file of the configuration.
 	Config string
+	// Provider signs people in elsewhere; nil: they need a token.
+	Provider Provider
 }
 
 // Console serves the pages. Its methods may be called concurrently.
@@ -44,6 +53,7 @@ type Console struct {
 	settings  Settings
 	log       *slog.Logger
 	sessions  *sessions
+	flows     *flows
 	files     *files
 	templates map[string]*template.Template
 	routes    []page
@@ -54,7 +64,8 @@ type Console struct {
 
 // New returns a console; it fails only if its own templates are broken.
 func New(service Service, s Settings, log *slog.Logger) (*Console, error) {
-	c := &Console{service: service, settings: s, log: log, sessions: newSessions(), mux: http.NewServeMux(), manual: sync.OnceValues(docs.Open)}
+	c := &Console{service: service, settings: s, log: log, sessions: newSessions(), flows: newFlows(),
+		mux: http.NewServeMux(), manual: sync.OnceValues(docs.Open)}
 	c.routes = pages()
 	var err error
 	if c.files, err = loadFiles(); err != nil {

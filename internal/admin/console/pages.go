@@ -63,6 +63,8 @@ func pages() []page {
 		{pattern: "GET /docs/", role: admin.Reader, nav: "Manual", title: "Manual", template: "manual", answer: manual},
 		{pattern: "GET /signin", role: admin.Nobody, title: "Sign in", template: "signin", data: signInForm},
 		{pattern: "POST /signin", role: admin.Nobody, answer: signIn},
+		{pattern: "GET /signin/provider", role: admin.Nobody, title: "Sign in", answer: toProvider},
+		{pattern: "GET " + callbackPath, role: admin.Nobody, title: "Sign in", answer: fromProvider},
 		{pattern: "POST /signout", role: admin.Nobody, answer: signOut},
 	}
 }

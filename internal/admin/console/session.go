@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
 // The lock of sessions guards the list, that of a session its message. Goroutines of requests take them briefly, never
@@ -38,9 +40,11 @@ const ticketTime = time.Hour
 
 // session is one browser. Its methods do nothing on nil.
 type session struct {
-	// token is checked at each request, so a session ends when its token does.
-	token string
-	ends  time.Time
+	// token is checked at each request, so a session ends when its token does. It is empty for a person that signed in at
+	// the provider: then caller identifies them until the session ends.
+	token  string
+	caller admin.Caller
+	ends   time.Time
 
 	mu    sync.Mutex
 	words string // message to show once
@@ -67,8 +71,8 @@ func (s *sessions) redeem(written string) (token string, ok bool) {
 	return t.token, ok && t.ends.After(now)
 }
 
-// begin adds a session and returns its id, which is unpredictable.
-func (s *sessions) begin(token string) (id string) {
+// begin adds a session, sets its end, and returns its id, which is unpredictable.
+func (s *sessions) begin(one *session) (id string) {
 	id = rand.Text() + rand.Text() // 260 bits
 	now := time.Now()
 	s.mu.Lock()
@@ -81,7 +85,8 @@ func (s *sessions) begin(token string) (id string) {
 	if len(s.open) >= maxSessions {
 		s.forgetOldest()
 	}
-	s.open[sha256.Sum256([]byte(id))] = &session{token: token, ends: now.Add(sessionTime)}
+	one.ends = now.Add(sessionTime)
+	s.open[sha256.Sum256([]byte(id))] = one
 	return id
 }
 

@@ -326,11 +326,11 @@ func TestSessionsAreBounded(t *testing.T) {
 			r.AddCookie(&http.Cookie{Name: "sextant-7370", Value: id})
 			return r
 		}
-		first := s.begin("t")
+		first := s.begin(&session{token: "t"})
 		time.Sleep(time.Second)
 		var last string
 		for range maxSessions {
-			last = s.begin("t")
+			last = s.begin(&session{token: "t"})
 		}
 		if len(s.open) != maxSessions || s.of(request(first)) != nil || s.of(request(last)) == nil {
 			t.Errorf("%d sessions; the oldest is %v, the newest %v", len(s.open), s.of(request(first)), s.of(request(last)))
@@ -343,7 +343,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		if s.of(request(last)) != nil {
 			t.Error("the session does not end")
 		}
-		if s.begin("t"); len(s.open) != 1 {
+		if s.begin(&session{token: "t"}); len(s.open) != 1 {
 			t.Errorf("%d sessions are kept that ended", len(s.open)-1)
 		}
 	})

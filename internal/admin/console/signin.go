@@ -22,6 +22,9 @@ func (c *Console) SignedIn(tokens interface {
 		if s == nil {
 			return admin.Caller{}, false
 		}
+		if s.token == "" {
+			return s.caller, true
+		}
 		return tokens.ByToken(s.token)
 	}
 }
@@ -29,6 +32,7 @@ func (c *Console) SignedIn(tokens interface {
 // signInData is the data of the form.
 type signInData struct {
 	Next, Wrong string
+	Provider    bool // people may sign in there
 }
 
 // Admit makes a link sign in once, in place of the token that it stands for: the path /signin?ticket=TICKET. The ticket
@@ -44,7 +48,7 @@ func signInForm(v *visit) (any, error) {
 	if v.caller.Role >= admin.Reader {
 		return nil, &elsewhere{path: next}
 	}
-	return signInData{Next: next}, nil
+	return v.signInData(next, ""), nil
 }
 
 // signInByTicket begins a session for an unused link, or shows the form.
@@ -54,21 +58,29 @@ func signInByTicket(v *visit, written, next string) (any, error) {
 		return nil, &elsewhere{path: next}
 	}
 	if !ok {
-		return signInData{Next: next, Wrong: "This link was used already, or is too old: sign in with a token."}, nil
+		return v.signInData(next, "This link was used already, or is too old: sign in with a token."), nil
 	}
 	caller, problem := v.console.service.SignIn(v.r, token)
 	if problem != nil {
-		return signInData{Next: next, Wrong: problem.Detail}, nil
+		return v.signInData(next, problem.Detail), nil
 	}
-	v.openSession(caller, token)
+	v.openSession(caller, &session{token: token})
 	return nil, &elsewhere{path: next}
+}
+
+func (v *visit) signInData(next, wrong string) signInData {
+	return signInData{Next: next, Wrong: wrong, Provider: v.console.settings.Provider != nil}
 }
 
 // openSession begins a session for the browser. Its previous session ends, so that nobody can make it use a session
 // that they know.
-func (v *visit) openSession(caller admin.Caller, token string) {
+func (v *visit) openSession(caller admin.Caller, one *session) {
 	v.console.sessions.end(v.r)
-	http.SetCookie(v.w, cookie(v.r, v.console.sessions.begin(token)))
+	c := cookie(v.r, v.console.sessions.begin(one))
+	if one.token == "" {
+		c.SameSite = http.SameSiteLaxMode // the provider's page, another site, leads to the first request with it
+	}
+	http.SetCookie(v.w, c)
 	v.console.log.Info("signed in", "who", caller.String())
 }
 
@@ -82,10 +94,10 @@ func signIn(v *visit) error {
 		if problem.Status == http.StatusTooManyRequests {
 			v.w.Header().Set("Retry-After", "1")
 		}
-		v.console.show(v, problem.Status, "signin", "Sign in", signInData{next, problem.Detail})
+		v.console.show(v, problem.Status, "signin", "Sign in", v.signInData(next, problem.Detail))
 		return nil
 	}
-	v.openSession(caller, token)
+	v.openSession(caller, &session{token: token})
 	http.Redirect(v.w, v.r, next, http.StatusSeeOther)
 	return nil
 }

@@ -35,6 +35,8 @@ type world struct {
 	operator string // tokens
 	reader   string
 	config   string // path
+	// environment is added to that of the service.
+	environment []string
 
 	dir     string
 	command *exec.Cmd
@@ -191,6 +193,7 @@ func (w *world) startService() error {
 	}
 	w.command = exec.Command(program, "run", "-c", w.config, "-d", data, "--listen", address)
 	w.command.Stderr = w.stderr
+	w.command.Env = append(w.command.Environ(), w.environment...)
 	if err := w.command.Start(); err != nil {
 		return err
 	}

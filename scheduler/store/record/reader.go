@@ -33,8 +33,8 @@ type reader struct {
 	err error
 }
 
-func newReader(b []byte) *reader {
-	r := &reader{b: b}
+func newReader(b []byte) reader {
+	r := reader{b: b}
 	if v := r.byte(); r.err == nil && v != valueVersion {
 		r.fail(fmt.Errorf("value has version %d, this program knows %d", v, valueVersion))
 	}

@@ -176,7 +176,7 @@ func Decode(b []byte) (scheduler.Record, error) {
 	} else {
 		r.fail(errShort)
 	}
-	decodeHistory(r, f, &rec)
+	decodeHistory(&r, f, &rec)
 	return rec, r.end()
 }
 
@@ -345,6 +345,9 @@ func (r *reader) links(f uint64) scheduler.LinkPrints {
 	}
 	return scheduler.LinkPrints(r.bytes(n * scheduler.LinkPrintLen))
 }
+
+// Waits reports whether a stored record, nil for none, is that of a URL in a queue.
+func Waits(b []byte) bool { return len(b) > 1 && scheduler.State(b[1]) == scheduler.Waiting }
 
 // IsGone reports whether a stored record has Record.Gone, without reading all of it.
 func IsGone(b []byte) bool {

@@ -1,0 +1,209 @@
+// Package openid signs people in at a provider of OpenID Connect, such as Keycloak or Microsoft Entra ID: by the
+// authorization code flow with PKCE (OpenID Connect Core 3.1, RFC 7636). The groups of a person decide the role.
+//
+// The first sign-in asks the provider for its addresses, so a provider that is down stops no crawl. The lock of a
+// Provider guards them, and is not held over a request. It starts no goroutine; the library's, which fetches keys, ends
+// with its request.
+package openid
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+)
+
+// Settings describe the provider. The zero value has no provider.
+type Settings struct {
+	Issuer, ClientID string
+	// SecretFile holds the client's secret, and is read at each sign-in; empty for a public client.
+	SecretFile string
+	// Operators and Readers are the groups, or roles, that get these rights; empty for none.
+	Operators, Readers string
+}
+
+// requestTime bounds each request to the provider.
+const requestTime = 10 * time.Second
+
+// Provider signs people in. Its methods may be called concurrently.
+type Provider struct {
+	settings Settings
+	client   *http.Client
+
+	mu    sync.Mutex
+	known *oidc.Provider // nil before its first response
+}
+
+// New returns a Provider. It makes no request.
+func New(s Settings) *Provider {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableKeepAlives = true // people sign in rarely
+	return &Provider{settings: s, client: &http.Client{
+		Transport: transport, Timeout: requestTime,
+		CheckRedirect: func(*http.Request,
+			[]*http.Request) error {
+			return http.ErrUseLastResponse
+		}, // secrets go to the provider alone
+	}}
+}
+
+// discover asks the provider for its addresses, until it has responded once.
+func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
+	p.mu.Lock()
+	known := p.known
+	p.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	known, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.settings.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("the provider's description: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known = known
+	return known, nil
+}
+
+// config returns the client's settings. Groups are a separate scope at some providers, and an unknown one at others.
+func (p *Provider) config(known *oidc.Provider, redirect string) (*oauth2.Config, error) {
+	c := &oauth2.Config{ClientID: p.settings.ClientID, Endpoint: known.Endpoint(), RedirectURL: redirect,
+		Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}
+	var has struct {
+		Scopes []string `json:"scopes_supported"`
+	}
+	if err := known.Claims(&has); err == nil && slices.Contains(has.Scopes, "groups") {
+		c.Scopes = append(c.Scopes, "groups")
+	}
+	if p.settings.SecretFile == "" {
+		return c, nil
+	}
+	secret, err := os.ReadFile(p.settings.SecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("the client's secret: %w", err)
+	}
+	c.ClientSecret = strings.TrimSpace(string(secret))
+	return c, nil
+}
+
+// Begin returns the provider's address to send a browser to. State, nonce and verifier are unpredictable, and used
+// once.
+func (p *Provider) Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error) {
+	known, err := p.discover(ctx)
+	if err != nil {
+		return "", err
+	}
+	c, err := p.config(known, redirect)
+	if err != nil {
+		return "", err
+	}
+	return c.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), nil
+}
+
+// ErrNoRole is the error for a person without a group that has a role here.
+var ErrNoRole = errors.New("this account is in no group that may use the console")
+
+// Finish redeems the code that the browser came back with, and returns the person's caller, without Remote.
+func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier string) (admin.Caller, error) {
+	known, err := p.discover(ctx)
+	if err != nil {
+		return admin.Caller{}, err
+	}
+	c, err := p.config(known, redirect)
+	if err != nil {
+		return admin.Caller{}, err
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	token, err := c.Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	if err != nil {
+		if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+			err = fmt.Errorf("status %d %s", refused.Response.StatusCode, refused.ErrorCode)
+		}
+		return admin.Caller{}, fmt.Errorf("the provider does not redeem the code: %w", err)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	id, err := known.Verifier(&oidc.Config{ClientID: p.settings.ClientID}).Verify(ctx, raw)
+	if err != nil {
+		return admin.Caller{}, err
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1 {
+		return admin.Caller{}, errors.New("the ID token was made for another sign-in: its nonce differs")
+	}
+	var claims claims
+	if err := id.Claims(&claims); err != nil {
+		return admin.Caller{}, fmt.Errorf("the claims of the ID token: %w", err)
+	}
+	if (len(id.Audience) > 1 || claims.Party != "") && claims.Party != p.settings.ClientID { // OpenID Connect Core 3.1.3.7
+		return admin.Caller{}, errors.New("the ID token was issued to another client")
+	}
+	return p.caller(id.Subject, &claims)
+}
+
+// claims are those of an ID token that count here. Groups may be a list or one text.
+type claims struct {
+	Party  string          `json:"azp"`
+	User   string          `json:"preferred_username"`
+	Email  string          `json:"email"`
+	Groups json.RawMessage `json:"groups"`
+	Roles  json.RawMessage `json:"roles"`
+}
+
+// caller maps a person to a role.
+func (p *Provider) caller(subject string, c *claims) (admin.Caller, error) {
+	var has []string
+	for _, claim := range []json.RawMessage{c.Groups, c.Roles} {
+		var list []string
+		var one string
+		if json.Unmarshal(claim, &list) == nil {
+			has = append(has, list...)
+		} else if json.Unmarshal(claim, &one) == nil {
+			has = append(has, one)
+		}
+	}
+	name := subject
+	for _, better := range []string{c.Email, c.User} {
+		if better != "" {
+			name = better
+		}
+	}
+	caller := admin.Caller{Name: "openid " + printable(name)}
+	switch {
+	case p.settings.Operators != "" && slices.Contains(has, p.settings.Operators):
+		caller.Role = admin.Operator
+	case p.settings.Readers != "" && slices.Contains(has, p.settings.Readers):
+		caller.Role = admin.Reader
+	default:
+		return admin.Caller{}, fmt.Errorf("%w: %s", ErrNoRole, caller.Name)
+	}
+	return caller, nil
+}
+
+// maxName bounds a name in the log.
+const maxName = 100
+
+// printable returns a name for the log.
+func printable(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, name)
+	if r := []rune(name); len(r) > maxName {
+		name = string(r[:maxName])
+	}
+	return name
+}
