@@ -76,7 +76,7 @@ func TestVariables(t *testing.T) {
 	}
 	want := []string{
 		"CONFIG", "CRAWLER", "DATA", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT", "OPERATOR_TOKEN_FILE",
-		"PASSWORD", "PPROF", "READER_TOKEN_FILE", "THREADS", "TLS_CERT", "TLS_KEY", "USER", "WEBHOOK_SECRET",
+		"PASSWORD", "READER_TOKEN_FILE", "THREADS", "TLS_CERT", "TLS_KEY", "USER", "WEBHOOK_SECRET",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)

@@ -23,11 +23,9 @@ type decided struct {
 
 // decideDeletions releases or drops the deletions that a form selects.
 func decideDeletions(v *visit, do string) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	d := decided{Do: do, All: form.Get("which") == "all"}
+	var err error
 	if d.Filter, err = readDeletionFilter(form, "in_url"); err != nil {
 		return err
 	}

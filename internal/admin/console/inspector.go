@@ -151,13 +151,15 @@ func lines[T any](v *visit, path string, query url.Values, most int) (list []T, 
 	return list, more, err
 }
 
-// formURL returns the URL in a form.
-func formURL(v *visit) (string, error) {
-	form, err := v.form()
-	if err == nil && form.Get("url") == "" {
-		err = &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form has no URL"}
+// withURL handles a form that must contain a URL.
+func withURL(answer func(v *visit, raw string) error) func(*visit) error {
+	return func(v *visit) error {
+		raw := v.r.PostForm.Get("url")
+		if raw == "" {
+			return &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form has no URL"}
+		}
+		return answer(v, raw)
 	}
-	return form.Get("url"), err
 }
 
 // toURL redirects to the page of a URL.
@@ -165,11 +167,7 @@ func toURL(v *visit, raw, words string) error {
 	return v.redirect("/url", url.Values{"url": {raw}}, words)
 }
 
-func addOne(v *visit) error {
-	raw, err := formURL(v)
-	if err != nil {
-		return err
-	}
+func addOne(v *visit, raw string) error {
 	done, err := v.api.Submit(v.r.Context(), []string{raw})
 	if err != nil {
 		return err
@@ -184,11 +182,7 @@ func addOne(v *visit) error {
 	return toURL(v, raw, words)
 }
 
-func refreshOne(v *visit) error {
-	raw, err := formURL(v)
-	if err != nil {
-		return err
-	}
+func refreshOne(v *visit, raw string) error {
 	done, err := v.api.Refresh(v.r.Context(), admin.Selection{URLs: []string{raw}, Full: v.r.PostForm.Get("full") != ""})
 	if err != nil {
 		return err
@@ -205,11 +199,7 @@ func refreshOne(v *visit) error {
 	return toURL(v, raw, words)
 }
 
-func removeOne(v *visit) error {
-	raw, err := formURL(v)
-	if err != nil {
-		return err
-	}
+func removeOne(v *visit, raw string) error {
 	if v.r.PostForm.Get("sure") == "" {
 		c := confirmation{Action: v.link("/url/remove", nil), Fields: []field{{"url", raw}}, Back: v.link("/url", url.Values{"url": {raw}})}
 		return confirm(v, c.naming([]string{raw}))
@@ -239,11 +229,7 @@ type fetched struct {
 }
 
 // fetchOne fetches a URL without storing anything.
-func fetchOne(v *visit) error {
-	raw, err := formURL(v)
-	if err != nil {
-		return err
-	}
+func fetchOne(v *visit, raw string) error {
 	got := &fetched{}
 	if err := v.post("/fetch", nil, admin.FetchRequest{URL: raw}, &got.Fetched); err != nil {
 		return err

@@ -57,10 +57,7 @@ func outbox(v *visit) (any, error) {
 
 // decideLetters retries or drops dead letters: those selected in a form, or all that its filter matches.
 func decideLetters(v *visit, do string) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	filter := filterOf(form)
 	filter.State = "dead"
 	orders := lettersOf(form["order"])

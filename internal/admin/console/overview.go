@@ -60,11 +60,7 @@ func steer(v *visit, path, done string) error {
 
 // add adds the URLs of a form, one a line.
 func add(v *visit) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
-	urls := strings.Fields(form.Get("urls"))
+	urls := strings.Fields(v.r.PostForm.Get("urls"))
 	done, err := v.api.Submit(v.r.Context(), urls)
 	if err != nil {
 		return err

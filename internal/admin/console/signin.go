@@ -86,10 +86,7 @@ func (v *visit) openSession(caller admin.Caller, one *session) {
 
 // signIn begins a session for a token.
 func signIn(v *visit) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	token, next := strings.TrimSpace(form.Get("token")), nextPath(form.Get("next"))
 	caller, problem := v.console.service.SignIn(v.r, token)
 	if problem != nil {

@@ -147,10 +147,7 @@ func (v *view) toRule(s *report.StoredURL, reason template.HTML) template.HTML {
 
 // decideURLs fetches or removes the URLs selected in a form.
 func decideURLs(v *visit, do string) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	filter := readURLFilter(form)
 	all := form.Get("which") == "all"
 	selection := admin.Selection{URLs: form["url"]}

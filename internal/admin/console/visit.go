@@ -41,6 +41,9 @@ func (v *visit) begin() error {
 	}
 	v.api = admin.ClientOf(v.console.service.As(caller), v.crawler)
 	if caller.Role >= v.page.role {
+		if v.r.Method == http.MethodPost && v.r.ParseForm() != nil {
+			return &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form cannot be read"}
+		}
 		return nil
 	}
 	if caller.Role >= admin.Reader {
@@ -122,12 +125,4 @@ func paged[T any](v *visit, list string, ask url.Values, at string, kept url.Val
 	}
 	kept.Set("cursor", page.Next)
 	return page.Items, page.Total, v.link(at, kept), nil
-}
-
-// form returns the submitted form.
-func (v *visit) form() (url.Values, error) {
-	if err := v.r.ParseForm(); err != nil {
-		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form cannot be read"}
-	}
-	return v.r.PostForm, nil
 }
