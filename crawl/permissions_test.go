@@ -132,7 +132,8 @@ func TestPermissionsAreNoCopies(t *testing.T) {
 	}
 }
 
-// TestPermissionsUnread: if the page cannot be searched for denied users, no one is allowed to find it until it is read.
+// TestPermissionsUnread: if the page cannot be searched for denied users, no one is allowed to find it until it is
+// read.
 func TestPermissionsUnread(t *testing.T) {
 	site := siteOf(t, map[string]string{"/a": "X-Allow: everyone\n\n<i class=deny>hr</i>loops"})
 	b := openBench(t, site)

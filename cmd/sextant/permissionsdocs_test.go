@@ -113,7 +113,9 @@ func TestPermissionsOfTheManual(t *testing.T) {
 	config := strings.NewReplacer(
 		"https://intranet.example.com", web.URL, "https://search.example.com:9200", index.URL+"/elastic",
 		`createTemplate="true"`, `createTemplate="true" chunks="documents"`,
-		"<Crawler ", `<Crawler throttleTimeMS="0" `, "<Rules>", `<Chunks/><Push kind="papi" url="`+index.URL+`" connector="web"/><Rules>`).Replace(configOf(t, "permissions.md"))
+		"<Crawler ", `<Crawler throttleTimeMS="0" `,
+		"<Rules>", `<Chunks/><Push kind="papi" url="`+index.URL+`" connector="web"/><Rules>`,
+	).Replace(configOf(t, "permissions.md"))
 	testdir.Write(t, filepath.Join(dir, "CrawlConfig.xml"), config)
 	run := func(args ...string) string {
 		args = append(args, "-c", filepath.Join(dir, "CrawlConfig.xml"))

@@ -60,7 +60,8 @@ func unique(urls []string) []string {
 	return slices.Compact(out)
 }
 
-// TestDifferent: documents of both sets with other stamps are found, with any bound of memory; an unknown one is ignored.
+// TestDifferent: documents of both sets with other stamps are found, with any bound of memory; an unknown one is
+// ignored.
 func TestDifferent(t *testing.T) {
 	var stored, indexed, want []string
 	for i := range 100 {

@@ -41,7 +41,7 @@ func limits() map[string]limit {
 		"crawl":                  {18, 83},
 		"crawl/copies/near":      {16, aim},
 		"crawl/policy":           {16, aim},
-		"crawl/visit":            {22, 93},
+		"crawl/visit":            {20, 93},
 		"fetcher":                {18, aim},
 		"fetcher/auth":           {12, aim},
 		"fetcher/extract":        {17, aim},

@@ -42,12 +42,13 @@ func TestChunks(t *testing.T) {
 // blanks at its punctuation.
 func TestChunksAreSmall(t *testing.T) {
 	const sentence, chinese = "one two three four five six seven.", "潮水一天来两次。"
+	const two = sentence + "\n" + sentence
 	long := strings.Repeat("潮", 67)
 	for name, tt := range map[string]struct {
 		body string
 		want []string
 	}{
-		"blocks":         {strings.Repeat("<p>"+sentence, 4), []string{sentence + "\n" + sentence, sentence + "\n" + sentence}},
+		"blocks":         {strings.Repeat("<p>"+sentence, 4), []string{two, two}},
 		"sentences":      {"<p>" + strings.Repeat(sentence+" ", 3), []string{sentence + " " + sentence, sentence}},
 		"no sentence":    {"<p>" + strings.Repeat("a ", 25), []string{"a" + strings.Repeat(" a", 19), "a a a a a"}},
 		"Chinese":        {"<p>" + strings.Repeat(chinese, 6), []string{strings.Repeat(chinese, 5), chinese}},
@@ -72,7 +73,8 @@ func TestChunksAreSmall(t *testing.T) {
 func TestChunksAreBounded(t *testing.T) {
 	pages := hostilePages()
 	pages["headings"] = strings.Repeat("<h1>x</h1>y", 2000)
-	pages["long headings"] = strings.Repeat("<h6 id="+strings.Repeat("i", 150)+">"+strings.Repeat("h", 1000)+"</h6>y", 1500)
+	heading := "<h6 id=" + strings.Repeat("i", 150) + ">" + strings.Repeat("h", 1000) + "</h6>y"
+	pages["long headings"] = strings.Repeat(heading, 1500)
 	pages["headings in headings"] = strings.Repeat("<h1><div><h2><div><h3>x", 80)
 	pages["long"] = "<p>" + strings.Repeat("word ", 250_000)
 	for name, body := range pages {

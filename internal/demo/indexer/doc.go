@@ -68,10 +68,10 @@
 // # _bulk
 //
 // POST or PUT /elastic/_bulk and /elastic/INDEX/_bulk: index and delete with _id, and external_gte versions or none;
-// each item is answered for itself, and the answer leaves when all is on disk. /elastic/INDEX/_mget
-// returns fields by _id. Versions of deleted documents are remembered for a minute. GET, HEAD and PUT /elastic/_index_template/NAME keep templates, of which the types of fields
-// are checked; they have no effect. A document is in the connector elastic:INDEX; its fields url, title, text, source
-// and content_type have places of their own, the others are metas.
+// each item is answered for itself, and the answer leaves when all is on disk. /elastic/INDEX/_mget returns fields by
+// _id. Versions of deleted documents are remembered for a minute. GET, HEAD and PUT /elastic/_index_template/NAME keep
+// templates; the types of their fields are checked, but have no effect. A document is in the connector elastic:INDEX;
+// its fields url, title, text, source and content_type have places of their own, the others are metas.
 //
 // # Webhook
 //
