@@ -79,8 +79,9 @@
 // leaves when all is on disk. /elastic/INDEX/_mget returns fields by _id. Versions of
 // deleted documents are remembered for a minute. GET, HEAD and PUT
 // /elastic/_index_template/NAME keep templates, of which the types of fields are
-// checked; they have no effect. A document is in the connector elastic:INDEX; its fields url, title, text, source and content_type have places of
-// their own, the others are metas.
+// checked; they have no effect. A document is in the connector elastic:INDEX; its
+// fields url, title, text, source and content_type have places of their own, the
+// others are metas.
 //
 // # Webhook
 //
