@@ -85,8 +85,9 @@ func TestFaultyPageFields(t *testing.T) {
 		`<Field name="a" select="content:text" split=","/>`:                                        `warning: 2:39: split has no effect for content: a page has one`,
 		`<Field name="acl_deny" select="css:p"/><Push kind="papi" url="http://b" connector="c"/>`:  `warning: 2:14: the target of kind papi at 2:40 does not enforce acl_deny: `,
 		`<Push kind="solr" url="http://b" collection="c"><PushField name="chunks" as="d"/></Push>`: `2:49: chunks is a list of objects, which kind="solr" does not take: remove it`,
-		`<Chunks words="5"/>`:                                                                      `2:16: words="5" is out of range: write 20 to 2000`,
 		`<MainContent><And><Host val="a"/><Host val="b"/></And></MainContent>`:                     `warning: 2:1: the MainContent can never match: its conditions exclude each other`,
+
+		`<Chunks words="5"/>`: `2:16: words="5" is out of range: write 20 to 2000`,
 	} {
 		_, report := readInside(line)
 		var said []string
