@@ -333,7 +333,7 @@ func TestLinksCut(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if told := regexp.MustCompile(`more links .*url=(\S+) links=50000`).FindAllStringSubmatch(log.String(), -1); len(told) != 1 || told[0][1] != site.Origins()[0]+"/a" {
+	if told := regexp.MustCompile(`too many links.*url=(\S+) links=50000`).FindAllStringSubmatch(log.String(), -1); len(told) != 1 || told[0][1] != site.Origins()[0]+"/a" {
 		t.Errorf("%q is told of:\n%s", told, log.String())
 	}
 }
