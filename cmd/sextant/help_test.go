@@ -75,7 +75,8 @@ func TestVariables(t *testing.T) {
 		names = append(names, strings.TrimPrefix(v.Name, "SEXTANT_"))
 	}
 	want := []string{
-		"CONFIG", "CRAWLER", "DATA", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT", "OPERATOR_TOKEN_FILE",
+		"CONFIG", "CRAWLER", "DATA", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT",
+		"OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET_FILE", "OIDC_ISSUER", "OIDC_OPERATOR_GROUP", "OIDC_READER_GROUP", "OPERATOR_TOKEN_FILE",
 		"PASSWORD", "READER_TOKEN_FILE", "THREADS", "TLS_CERT", "TLS_KEY", "USER", "WEBHOOK_SECRET",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
