@@ -82,7 +82,7 @@ func TestFaultyPageFields(t *testing.T) {
 		`<Field name="a" select="content:html"/><Push kind="solr" url="http://b" collection="c"/>`: `warning: 2:25: the target of kind solr at 2:40 does not accept metas as long as this Field allows: write <PushField name="meta:a" as="..."/>`,
 		`<Field name="source" select="css:p"/><Push kind="papi" url="http://b" connector="c"/>`:    `warning: 2:14: the target of kind papi at 2:38 sets the meta source itself and ignores that of this Field: write another name`,
 		`<Field name="a" select="css:p"><And><Host val="a"/><Host val="b"/></And></Field>`:         `warning: 2:1: the Field can never match: its conditions exclude each other`,
-		`<Field name="a" select="content:text" split=","/>`:                                        `warning: 2:39: split has no effect for content: a page has one`,
+		`<Field name="a" select="content:text" split=","/>`:                                        `warning: 2:39: split has no effect for content: a page has only one`,
 		`<Field name="acl_deny" select="css:p"/><Push kind="papi" url="http://b" connector="c"/>`:  `warning: 2:14: the target of kind papi at 2:40 does not enforce acl_deny: `,
 		`<Push kind="solr" url="http://b" collection="c"><PushField name="chunks" as="d"/></Push>`: `2:49: chunks is a list of objects, which kind="solr" does not take: remove it`,
 		`<MainContent><And><Host val="a"/><Host val="b"/></And></MainContent>`:                     `warning: 2:1: the MainContent can never match: its conditions exclude each other`,

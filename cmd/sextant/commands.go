@@ -293,7 +293,7 @@ func toolCommands() []*cli.Command {
 		},
 		{
 			Name: "mcp", Category: category, Usage: "let a language model read the crawl, by the Model Context Protocol on " +
-				"stdin and stdout", Flags: flags(), Action: serveMCP,
+				"stdin and stdout", Flags: append([]cli.Flag{configFlag(), dataFlag(), databaseFlag(), crawlerFlag()}, logFlags()...), Action: serveMCP,
 			Description: "A client, such as an assistant or an editor, starts it. Its tools are the reads of the API, with " +
 				"the rights of a " +
 				"reader: none changes anything. It asks the running service, or reads the store if none runs. The service " +

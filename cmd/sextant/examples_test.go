@@ -38,7 +38,7 @@ func examples() []example {
 		{name: "news", crawlers: []string{"news"}, cases: []string{"cases.txt"}},
 		{name: "ocr", crawlers: []string{"archive"}, cases: []string{"cases.txt"}, notes: `the file /usr/local/lib/sextant/ocr.sh does not exist`},
 		{name: "ibm", crawlers: []string{"intranet", "press"}, cases: []string{"cases.txt", "cases-press.txt"}},
-		{name: "cloudview", crawlers: []string{"corporate"}, cases: []string{"cases.txt"}, notes: `has no effect here|no setting excludes images|no setting limits a site`},
+		{name: "cloudview", crawlers: []string{"corporate"}, cases: []string{"cases.txt"}, notes: `has (no|an) effect here|no setting excludes images|no setting limits a site`},
 		{name: "funnelback", crawlers: []string{"example-web"}, cases: []string{"cases.txt"}},
 		{name: "norconex", crawlers: []string{"example-web"}, cases: []string{"cases.txt"}},
 		{name: "smartsite", crawlers: []string{"help"}, cases: []string{"cases.txt"}},

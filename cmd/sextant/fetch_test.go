@@ -27,7 +27,8 @@ func TestUnreadWords(t *testing.T) {
 	} {
 		var out strings.Builder
 		page := &admin.FetchedPage{Metas: []extract.Meta{{Name: "extraction_error", Content: reason}}}
-		if err := texts(&out, unpainted)("page", shownPage{page, 0}); err != nil || !strings.HasPrefix(out.String(), "  page      "+want+"\n") {
+		err := texts(&out, unpainted)("page", shownPage{page, 0})
+		if err != nil || !strings.HasPrefix(out.String(), "  page      "+want+"\n") {
 			t.Errorf("%q, want %q (%v)", &out, want, err)
 		}
 	}

@@ -75,8 +75,9 @@ func TestVariables(t *testing.T) {
 		names = append(names, strings.TrimPrefix(v.Name, "SEXTANT_"))
 	}
 	want := []string{
-		"CONFIG", "CRAWLER", "DATA", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT",
-		"OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET_FILE", "OIDC_ISSUER", "OIDC_OPERATOR_GROUP", "OIDC_READER_GROUP", "OPERATOR_TOKEN_FILE",
+		"CONFIG", "CRAWLER", "DATA", "DATABASE", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT",
+		"OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET_FILE", "OIDC_ISSUER", "OIDC_OPERATOR_GROUP", "OIDC_READER_GROUP",
+		"OPERATOR_TOKEN_FILE",
 		"PASSWORD", "READER_TOKEN_FILE", "THREADS", "TLS_CERT", "TLS_KEY", "USER", "WEBHOOK_SECRET",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
@@ -135,25 +136,27 @@ func TestHeadline(t *testing.T) {
 			return s
 		}(),
 		"a: idle (no URLs waiting), 1 deletion pending, 2 dead letters": busy(crawl.Status{
-			Crawler: "a", IdleCode: crawl.IdleNoURL, Idle: "nothing waits", Outbox: crawl.OutboxStatus{Pending: 1, Dead: 2},
+			Crawler: "a", IdleCode: crawl.IdleNoURL, Idle: "no URLs waiting", Outbox: crawl.OutboxStatus{Pending: 1, Dead: 2},
 		}),
 		"a: idle (no URLs waiting), 3 deletions and 60 new texts pending": {
-			Status:        crawl.Status{Crawler: "a", IdleCode: crawl.IdleNoURL, Idle: "nothing waits", Outbox: crawl.OutboxStatus{Pending: 63}},
+			Status: crawl.Status{
+				Crawler: "a", IdleCode: crawl.IdleNoURL, Idle: "no URLs waiting", Outbox: crawl.OutboxStatus{Pending: 63},
+			},
 			PendingCounts: admin.PendingCounts{NewTexts: 60},
 		},
-		"a: paused (nothing is fetched until it is resumed), 1,188 waiting":                           busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused, Pending: waiting}),
-		"a: stopped (the outbox is full, because an indexer does not take what waits), 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
-		"a: crawling slowly (the store is slow)":                                                      busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow, Idle: "the store is slow"}),
-		"a: idle (all fifos are off), 1,188 waiting":                                                  busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Idle: "all fifos are off", Pending: waiting}),
-		"a: not running, 1,188 waiting":                                                               busy(crawl.Status{Crawler: "a", Idle: admin.NotRunning, Pending: waiting}),
-		"crawl: not running (paused until it is resumed)":                                             busy(crawl.Status{Idle: admin.NotRunning, Paused: true}),
+		"a: paused (no page is fetched until it is resumed), 1,188 waiting":                                        busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused, Pending: waiting}),
+		"a: stopped (the outbox is full, because an indexer does not accept the waiting documents), 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
+		"a: crawling slowly (the store is slow)":                                                                   busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow, Idle: "the store is slow"}),
+		"a: idle (all fifos are off), 1,188 waiting":                                                               busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Idle: "all fifos are off", Pending: waiting}),
+		"a: not running, 1,188 waiting":                                                                            busy(crawl.Status{Crawler: "a", Idle: admin.NotRunning, Pending: waiting}),
+		"crawl: not running (paused until it is resumed)":                                                          busy(crawl.Status{Idle: admin.NotRunning, Paused: true}),
 	} {
 		if got := headline(t, s, unpainted); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
 	paused := busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused})
-	if got := headline(t, paused, painted); got != "a: \x1b[33mpaused\x1b[0m (nothing is fetched until it is resumed)" {
+	if got := headline(t, paused, painted); got != "a: \x1b[33mpaused\x1b[0m (no page is fetched until it is resumed)" {
 		t.Errorf("in colour: %q", got)
 	}
 }

@@ -120,8 +120,7 @@ func (s *several) start(name string, args ...string) *node {
 	s.Cleanup(func() {
 		_ = n.Process.Kill()
 		if s.Failed() {
-			<-n.ended
-			s.Logf("node %s:\n%s", name, n.log)
+			s.Logf("node %s: %v\n%s", name, <-n.ended, n.log)
 		}
 	})
 	return n
@@ -226,7 +225,7 @@ func (s *several) row(statement string, into ...any) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	defer conn.Close(s.Context())
+	defer func() { _ = conn.Close(s.Context()) }()
 	if err := conn.QueryRow(s.Context(), statement).Scan(into...); err != nil {
 		s.Fatal(err)
 	}
@@ -335,7 +334,8 @@ func commandsBesideNodes(s *several) {
 		s.Errorf("status before:\n%s", out)
 	}
 	var commits int
-	const earlier = "UPDATE node SET commits = commits - 1 WHERE commits = (SELECT min(commits) FROM node) RETURNING commits"
+	const earlier = "UPDATE node SET commits = commits - 1 WHERE commits = (SELECT min(commits) FROM node) " +
+		"RETURNING commits"
 	s.row(earlier, &commits)
 	_, words := s.sextant(exitOK, "c", "run", "--once", "--listen=off")
 	if !strings.Contains(words, "the database was set back") {

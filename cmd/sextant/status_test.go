@@ -43,7 +43,9 @@ func TestStatusOfFullDisk(t *testing.T) {
 	for free, want := range map[int64]bool{399: true, 512: false} {
 		var out strings.Builder
 		s := admin.Status{Store: &admin.StoreStatus{DiskFree: free << 20, DiskSize: 100 << 30, DiskNeeded: 512 << 20}}
-		printStatus(&out, &s, unpainted)
+		if err := printStatus(&out, &s, unpainted); err != nil {
+			t.Fatal(err)
+		}
 		if strings.Contains(out.String(), line) != want {
 			t.Errorf("%d MiB free:\n%s", free, out.String())
 		}
@@ -60,7 +62,9 @@ func TestStatusOfRendering(t *testing.T) {
 		"0 pages by a browser, 0 failed; no browser can be started: no sandbox\n":                  {Browser: &render.Status{Trouble: "no sandbox"}},
 	} {
 		var out strings.Builder
-		printStatus(&out, &admin.Status{Status: s}, unpainted)
+		if err := printStatus(&out, &admin.Status{Status: s}, unpainted); err != nil {
+			t.Fatal(err)
+		}
 		if !strings.Contains(out.String(), "rendered    "+want) {
 			t.Errorf("%q is not in\n%s", want, &out)
 		}
@@ -75,7 +79,9 @@ func TestStatusOfEdits(t *testing.T) {
 		s.Edits = append(s.Edits, admin.EditStatus{Edit: deletion.Edit{Number: n + 1, State: deletion.EditHeld}, LossCounts: admin.LossCounts{Pending: 3, Moves: 1}})
 	}
 	var out strings.Builder
-	printStatus(&out, &s, unpainted)
+	if err := printStatus(&out, &s, unpainted); err != nil {
+		t.Fatal(err)
+	}
 	if got := out.String(); !strings.Contains(got, "5 older edits: see sextant deletions --by edit") ||
 		strings.Contains(got, "edit 5:") || !strings.Contains(got, "edit 6:") || !strings.Contains(got, "edit 25:") {
 		t.Error(got)
@@ -102,7 +108,9 @@ func TestOneZone(t *testing.T) {
 		HostList: []admin.HostStatus{{Host: "http://a.test", ClosedUntil: &at}},
 	}
 	var out strings.Builder
-	printStatus(&out, &s, unpainted)
+	if err := printStatus(&out, &s, unpainted); err != nil {
+		t.Fatal(err)
+	}
 	text := strings.ReplaceAll(out.String(), "http://a.test/?at="+stamp, "")
 	if n := strings.Count(text, "2026-11-24 07:14:49 +01:00"); n != 12 || strings.Contains(text, "06:14") {
 		t.Errorf("%d times in the zone +01:00, want 12:\n%s", n, &out)

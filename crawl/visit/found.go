@@ -76,7 +76,8 @@ func (f *Found) divide(field *policy.Field) {
 }
 
 // unsure notes the first Field of permissions whose values are not all known. If a denial is missing, an allowed user
-// could find what is denied to one of the user's groups. failed is the reason why this machine could not read the page.
+// could find pages that are denied to one of the user's groups. failed is the reason why this machine could not read
+// the page.
 func (in *inside) unsure(failed error, result *scheduler.Result) {
 	for i := range in.fields {
 		f := &in.fields[i]

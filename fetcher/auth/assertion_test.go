@@ -130,7 +130,7 @@ func TestOAuth2NeedsOneProof(t *testing.T) {
 		"not an RSA key": {TokenURL: tokens, ClientID: "me", Certificate: certificateOf(t, key)},
 		"either a client secr": {TokenURL: tokens, ClientID: "me", Certificate: certificateOf(t, key),
 			ClientSecret: secret.New("x")},
-		"need a client id": {TokenURL: tokens, ClientID: "me"},
+		"require a client id": {TokenURL: tokens, ClientID: "me"},
 	} {
 		_, err := auth.New(auth.Settings{Origins: []string{origin}, Do: inMemory(http.NotFoundHandler()),
 			Logger: (&logs{}).logger()}, k)

@@ -65,7 +65,7 @@ func (o Offline) withStored(ctx context.Context, fn func(context.Context, stored
 	return fn(ctx, own)
 }
 
-// open opens the store. In a database it reads beside the node that crawls, and writes only if there is none.
+// open opens the store. In a database it reads beside the node that crawls, and writes only if no node crawls.
 func (o Offline) open(ctx context.Context) (own stored, err error) {
 	switch {
 	case o.Home.Database.IsEmpty():
@@ -109,7 +109,7 @@ func (o Offline) Restore(ctx context.Context, backup io.Reader) (store.BackupRep
 	if err != nil {
 		return store.BackupReport{}, err
 	}
-	defer m.Close() //nolint:errcheck // RestoreInto has closed it, or there is another error
+	defer func() { _ = m.Close() }() // RestoreInto has closed it, or there is another error
 	if err := m.take(ctx, true, func(string) {}); err != nil {
 		return store.BackupReport{}, err
 	}

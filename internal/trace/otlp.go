@@ -103,7 +103,7 @@ func (m message) attributes(field protowire.Number, all []attribute.KeyValue) me
 		if a.Value.Type() == attribute.INT64 {
 			value = value.varint(3, uint64(a.Value.AsInt64())) //nolint:gosec // as protobuf has it
 		} else {
-			value = value.bytes(1, []byte(a.Value.Emit()))
+			value = value.bytes(1, []byte(a.Value.String()))
 		}
 		m = m.bytes(field, message(nil).bytes(1, []byte(a.Key)).bytes(2, value))
 	}

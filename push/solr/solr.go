@@ -35,8 +35,8 @@ type Settings struct {
 	Limits wire.Limits
 }
 
-// DefaultFields are dynamic fields of Solr's _default configuration. Page bytes and chunks are omitted: there is no field
-// for them.
+// DefaultFields are dynamic fields of Solr's _default configuration. Page bytes and chunks are omitted: there is no
+// field for them.
 func DefaultFields() wire.Names {
 	return wire.Names{
 		"url": "url_s", "source": "source_s", "title": "title_t", "text": "text_t", "content": "",

@@ -60,8 +60,8 @@ type Clearable interface {
 	Clear() error
 }
 
-// RestoreInto is Restore into a database that holds no store, which it closes. The format is written last: what is left
-// of a restore that did not end is no store, and the next one removes it.
+// RestoreInto is Restore into a database that holds no store, which it closes. The format is written last: a
+// restore that did not end leaves no store, and the next one removes its remains.
 func RestoreInto(ctx context.Context, e Clearable, name string, r io.Reader, o Options) (BackupReport, error) {
 	b := newRestored(ctx, r)
 	err := b.fill(e)

@@ -202,7 +202,7 @@ func TestAttackers(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
+		_ = answer.Body.Close()
 		if err != nil || answer.StatusCode != c.want || c.want == 200 && !bytes.Contains(body, []byte(`"urls"`)) {
 			t.Errorf("%s: %d, want %d: %.200s %v", what, answer.StatusCode, c.want, body, err)
 		}

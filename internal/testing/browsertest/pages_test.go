@@ -51,7 +51,7 @@ func allPages(w *world) []shownPage {
 		{name: "inspector", path: "/url", ready: "URL inspector"},
 		{name: "url", path: "/url?" + of("/products/"), ready: "crawled only for its links"},
 		{name: "url-missing", path: "/url?" + of("/hostile/headers.html"), ready: "Not in the index"},
-		{name: "url-unknown", path: "/url?" + of("/nobody-links-here.html"), ready: "not known"},
+		{name: "url-unknown", path: "/url?" + of("/nobody-links-here.html"), ready: "the URL is unknown"},
 		{name: "url-log-in", path: "/url?" + of("/old/x.html"), ready: "if it is an application shell"},
 		{name: "url-hostile", path: "/url?" + of(hostilePaths()[2]), ready: "In the index"},
 		{name: "document", path: "/documents?" + of("/")},

@@ -24,7 +24,7 @@ const (
 	nodes    = 3
 	parts    = 64
 	perPart  = 3000 // URLs
-	hosts    = 48   // of a part: at 3,000 pages a second each is asked once a second
+	hosts    = 48   // of a part: at 3,000 pages a second each gets one request a second
 	perBatch = 100  // pages of a commit
 	kept     = 50   // commits after which bodies and orders are removed
 )

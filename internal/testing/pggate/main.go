@@ -57,7 +57,7 @@ func (g *gate) run(names []string) (err error) {
 	if g.dir, err = os.MkdirTemp("", "pggate-"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(g.dir)
+	defer func() { _ = os.RemoveAll(g.dir) }()
 	if err := os.Chmod(g.dir, 0o755); err != nil { //nolint:gosec // the servers' user must reach its folders
 		return err
 	}

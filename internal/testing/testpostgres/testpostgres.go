@@ -159,7 +159,7 @@ func (s *Server) Run(program string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(out.Name())
+	defer func() { _ = os.Remove(out.Name()) }()
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out // a file, since a server keeps it open
 	if err := cmd.Run(); err != nil {

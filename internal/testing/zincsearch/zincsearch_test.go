@@ -1,4 +1,4 @@
-// Package zincsearch pushes to a ZincSearch server. It is a module of its own, so that the program does not depend on
+// Package zincsearch pushes to a ZincSearch server. It is a separate module, so that the program does not depend on
 // that of the server: run go test in this folder.
 package zincsearch
 
@@ -21,12 +21,13 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// serve starts a server in a process of its own, and returns its address.
+// serve starts a server in another process, and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "server")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./server").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./server")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	server := exec.CommandContext(t.Context(), program)
@@ -95,7 +96,8 @@ func add(seq uint64, d push.Document) push.Entry {
 func found(t *testing.T, address, query string, n int) (urls []string) {
 	t.Helper()
 	for t.Context().Err() == nil {
-		r, err := http.Post(address+"/es/web/_search", "application/json", strings.NewReader(`{"size":100,"query":`+query+`}`))
+		body := strings.NewReader(`{"size":100,"query":` + query + `}`)
+		r, err := http.Post(address+"/es/web/_search", "application/json", body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,11 +133,15 @@ func TestZincSearch(t *testing.T) {
 	target := open(t, address, withIndex{http.DefaultTransport})
 	odd := push.Document{
 		URL: "http://h/odd?a=\"b\"&c=<d>", Title: "İ\u2028\x00\xff", Text: "odd \U0001F600 " + strings.Repeat("x", 40_000),
-		Metas: map[string][]string{"": {"empty"}, "a.b": {"c"}, "a": {"d"}, "_id": {"1"}, "@timestamp": {"never"}, "deep.er.name": {""}},
+		Metas: map[string][]string{
+			"": {"empty"}, "a.b": {"c"}, "a": {"d"}, "_id": {"1"}, "@timestamp": {"never"}, "deep.er.name": {""},
+		},
 	}
 	entries := []push.Entry{
 		add(1, push.Document{URL: "http://h/a", Title: "A", Text: "low tide", Metas: map[string][]string{"acl_allow": {"hr"}}}),
-		add(2, push.Document{URL: "http://h/b", Title: "B", Text: "high tide", Metas: map[string][]string{"acl_allow": {"staff"}}}),
+		add(2, push.Document{
+			URL: "http://h/b", Title: "B", Text: "high tide", Metas: map[string][]string{"acl_allow": {"staff"}},
+		}),
 		add(3, odd),
 		add(4, push.Document{URL: "http://h/large", Text: strings.Repeat("tide ", 300_000)}),
 		add(5, push.Document{URL: "http://h/chunks", Text: "c", Chunks: []push.Chunk{{Headings: []string{"H"}, Text: "ebb"}}}),
@@ -146,7 +152,8 @@ func TestZincSearch(t *testing.T) {
 		t.Fatalf("refused %+v, %v", refused, err)
 	}
 	for query, want := range map[string][]string{
-		`{"match":{"text":"tide"}}`: {"http://h/b"}, `{"match":{"text":"flood"}}`: {"http://h/a"}, `{"match":{"text":"odd"}}`: {odd.URL},
+		`{"match":{"text":"tide"}}`: {"http://h/b"}, `{"match":{"text":"flood"}}`: {"http://h/a"},
+		`{"match":{"text":"odd"}}`: {odd.URL},
 		`{"bool":{"must":{"match_all":{}},"filter":{"term":{"acl_allow":"staff"}}}}`: {"http://h/b"},
 	} {
 		if got := found(t, address, query, len(want)); !slices.Equal(got, want) {
@@ -154,12 +161,14 @@ func TestZincSearch(t *testing.T) {
 		}
 	}
 	refused, err = target.Push(t.Context(), []push.Entry{
-		{Seq: 7, Op: push.Delete, URL: "http://h/b"}, {Seq: 8, Op: push.Delete, URL: "http://h/never"}, add(9, push.Document{URL: "http://h/d", Text: "neap tide"}),
+		{Seq: 7, Op: push.Delete, URL: "http://h/b"}, {Seq: 8, Op: push.Delete, URL: "http://h/never"},
+		add(9, push.Document{URL: "http://h/d", Text: "neap tide"}),
 	})
 	if err != nil || len(refused) != 0 {
 		t.Fatalf("refused %+v, %v", refused, err)
 	}
-	if got := found(t, address, `{"match_all":{}}`, 4); !slices.Equal(got, []string{"http://h/a", "http://h/chunks", "http://h/d", odd.URL}) {
+	left := []string{"http://h/a", "http://h/chunks", "http://h/d", odd.URL}
+	if got := found(t, address, `{"match_all":{}}`, 4); !slices.Equal(got, left) {
 		t.Errorf("there are %q", got)
 	}
 }

@@ -152,7 +152,7 @@ func TestCommitInDoubt(t *testing.T) {
 	w.must(a.Commit(one("first"), nil))
 	conn, err := pgx.Connect(t.Context(), dsn(t)+" search_path="+w.schema)
 	w.must(err)
-	defer conn.Close(context.WithoutCancel(t.Context()))
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
 	tx, err := conn.Begin(t.Context())
 	w.must(err)
 	_, err = tx.Exec(t.Context(), "SELECT FROM node FOR UPDATE")

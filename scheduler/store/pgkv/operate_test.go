@@ -26,7 +26,7 @@ func TestDSN(t *testing.T) {
 		"postgres://u@localhost,db2/db?passfile=/none":  "postgres://u@localhost,db2/db?passfile=/none&sslmode=verify-full",
 		"postgresql://u@db.example/db?sslmode=require":  "postgresql://u@db.example/db?sslmode=require",
 		"postgres://u:${SECRET}@localhost/db":           "postgres://u:p%40ss%2F%3A%3F@localhost/db",
-		"postgres://u:${NONE}@localhost/db":             "the environment variable NONE is empty or not set",
+		"postgres://u:${UNSET}@localhost/db":            "the environment variable UNSET is empty or not set",
 		"postgres://u:literal@localhost/db":             "write ${VARIABLE} in its place",
 		"postgres://u@localhost/db?password=literal":    "no other password",
 		"host=localhost password=literal":               "has the form postgres://",

@@ -120,7 +120,7 @@ func query[T any](t testing.TB, schema, statement string, args ...any) (v T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(t.Context())
+	defer func() { _ = conn.Close(t.Context()) }()
 	if err := conn.QueryRow(t.Context(), statement, args...).Scan(&v); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}

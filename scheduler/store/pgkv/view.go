@@ -155,7 +155,7 @@ func (v *View) Walk(prefix, from []byte, values bool, fn func(key, value []byte)
 		if len(pairs) < size {
 			return nil
 		}
-		from = append(pairs[len(pairs)-1].key, 0)
+		from = append(bytes.Clone(pairs[len(pairs)-1].key), 0)
 	}
 }
 
