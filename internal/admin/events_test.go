@@ -172,3 +172,11 @@ func TestReleasedByWord(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
+
+// TestReadPagesDidNotFail: the failed visits of a round are those without a page.
+func TestReadPagesDidNotFail(t *testing.T) {
+	s := Status{Status: crawl.Status{Errors: map[string]uint64{"4xx": 1, "bot_wall": 2, "no_field": 4, "robots": 8}}}
+	if n := s.Made().Failed; n != 3 {
+		t.Errorf("%d visits failed, want 3", n)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/internal/report"
 )
 
 // Rounds belong to the goroutine of the history, which calls the watcher.
@@ -42,9 +43,15 @@ func roundsOf(c Crawler, s *Status) roundOf {
 	return r
 }
 
-// Made counts the changes of documents since the process started.
+// Made counts the changes of documents, and the failed visits, since the process started. A page that was read but lacks
+// text or a Field did not fail, nor did one that robots.txt forbids.
 func (s *Status) Made() events.Made {
 	m := events.Made{Failed: sum(s.Errors)}
+	for _, class := range []string{
+		report.ErrorRobots, report.ErrorTooLarge, report.ErrorNoText, report.ErrorAppShell, report.ErrorNoField,
+	} {
+		m.Failed -= s.Errors[class]
+	}
 	if s.Store != nil {
 		m.Added, m.Changed, m.Gone = s.Store.DocumentsAdded, s.Store.DocumentsUpdated, s.Store.DocumentsDeleted
 	}

@@ -120,10 +120,12 @@ func (m *member) fence(ctx context.Context, w *pgkv.Watch, holder string) error 
 		if s.Node != holder {
 			continue
 		}
-		if err = m.Fence(ctx, s); errors.Is(err, pgkv.ErrBeats) {
-			err = nil
+		switch err := m.Fence(ctx, s); {
+		case err == nil:
+			m.log.Warn("a node is silent: this one takes its place", "crawler", m.crawler, "silent", holder)
+		case !errors.Is(err, pgkv.ErrBeats):
+			return err
 		}
-		m.log.Warn("a node is silent: this one takes its place", "crawler", m.crawler, "silent", holder, "error", err)
 	}
 	return err
 }
