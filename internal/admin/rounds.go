@@ -43,8 +43,8 @@ func roundsOf(c Crawler, s *Status) roundOf {
 	return r
 }
 
-// Made counts the changes of documents, and the failed visits, since the process started. A page that was read but lacks
-// text or a Field did not fail, nor did one that robots.txt forbids.
+// Made counts the changes of documents, and the failed visits, since the process started. A page that was read but
+// lacks text or a Field did not fail, nor did one that robots.txt forbids.
 func (s *Status) Made() events.Made {
 	m := events.Made{Failed: sum(s.Errors)}
 	for _, class := range []string{
