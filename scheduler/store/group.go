@@ -288,7 +288,6 @@ func (g *group) learn(b *batch) {
 		switch key[0] {
 		case record.KindURL:
 			g.s.known.apply(weburl.Key(key[1:]), knowledgeOf(value) == isKnown)
-			g.s.queued.learn(weburl.Key(key[1:]), value, b.no)
 		case record.KindPlace:
 			if q, err := record.DecodeQueue(value); err == nil {
 				q.Done = bytes.Clone(q.Done)

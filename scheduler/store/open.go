@@ -24,7 +24,7 @@ func On(e kv.Engine, name string, o Options) (*Store, error) {
 	s := &Store{
 		kv: e, dir: name, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, at: o.at, sync: o.Durability == Sync,
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),
-		loaded: make(chan loaded, 1), settler: newSettler(), queued: newQueued(queuedBytes / max(1, o.Stores)),
+		loaded: make(chan loaded, 1), settler: newSettler(),
 		saveAfter: cmp.Or(o.saveAfter, saveAfter), stores: max(1, o.Stores),
 		quit: make(chan struct{}), stop: make(chan struct{}),
 		segments: segments.New(e, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes)), segments.RecentBytes/max(1, o.Stores)),

@@ -36,10 +36,11 @@ func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n in
 				if seq < first {
 					return nil
 				}
-				w, err := s.waiting(view, key, seq, k, asOf)
+				w, err := s.waiting(view, key, seq, k)
 				if err != nil {
 					return err
 				}
+				w.AsOf = asOf
 				if urls = append(urls, w); len(urls) == n {
 					return errEnough
 				}
@@ -74,19 +75,9 @@ func (s *Store) eachQueued(key, value []byte, q *record.Queue, fn func(seq uint6
 	return nil
 }
 
-// waiting reads a URL of a queue's chunk, from memory if the record there has this place in the queue. That record may
-// be older than the view: AsOf is the batch that it is from.
-func (s *Store) waiting(view kv.View, key []byte, seq uint64, k weburl.Key, asOf uint64) (
-	w scheduler.WaitingURL, err error,
-) {
+// waiting reads a URL of a queue's chunk.
+func (s *Store) waiting(view kv.View, key []byte, seq uint64, k weburl.Key) (w scheduler.WaitingURL, err error) {
 	w.Key, w.Seq = k, seq
-	if r := s.queued.take(k); r.value != nil {
-		w.AsOf = r.asOf
-		if w.Record, err = record.Decode(r.value); err == nil && w.Record.Seq == seq {
-			return w, nil
-		}
-	}
-	w.AsOf = asOf
 	w.Record, err = s.lookup(view, k)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		err = s.damaged(fmt.Sprintf("key %x", key), errors.New("the URL that it queues is not known"))

@@ -9,18 +9,16 @@
 // nothing is written until the store is opened again. Keys and encodings are those of package record.
 //
 // A usual page costs no read: fingerprints in memory show that its links are known (known.go), its own record is the
-// one from Queue if nothing has changed it since (touched.go) and shows whether a loss is pending (deletions.go), Queue
-// found it in memory unless many URLs wait (touched.go), and its queue's state and its host's documents are cached
-// (queues.go, documents.go). An unknown link costs a read, because nothing is stored as new without one; so does a link
-// to a URL that is gone.
+// one from Queue if nothing has changed it since (touched.go) and shows whether a loss is pending (deletions.go), and
+// its queue's state and its host's documents are cached (queues.go, documents.go). An unknown link costs a read,
+// because nothing is stored as new without one; so does a link to a URL that is gone.
 //
 // Bodies of documents are stored in segments, see package segments.
 // They are written once, before the batch that refers to them, and an unused segment is removed. Deletions are ordinary
 // values. Values that kv.Limits.Long calls long are stored apart by the engine.
 //
-// Memory: two batches of at most 8 MiB or one page each; 2 MiB of touched, as far as it is used; 4 MiB of bodies and 2
-// MiB of records for their readers; up to 9 MiB for cached queues, hosts and their documents; 5 to 7 bytes a known URL
-// for the fingerprints.
+// Memory: two batches of at most 8 MiB or one page each; 8 MiB of touched, as far as it is used; up to 9 MiB for cached
+// queues, hosts and their documents; 5 to 7 bytes a known URL for the fingerprints.
 //
 // Besides committer, writer and settler, a Store has temporary goroutines
 // (background): they load and write the fingerprints' file, empty segments and remove their files. State that only the
@@ -70,7 +68,6 @@ type Store struct {
 	batches   chan *batch
 	loaded    chan loaded
 	settler   settler
-	queued    queued
 	timing    timing
 	onWork    func([]scheduler.Place) // see OnWork
 

@@ -2,15 +2,11 @@ package store
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/store/kv"
-	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
-	"github.com/sextant-crawler/sextant/scheduler/store/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -88,82 +84,4 @@ func waitingAt(t *testing.T, s *Store, url string) scheduler.WaitingURL {
 		t.Fatalf("%s does not wait", url)
 	}
 	return urls[i]
-}
-
-// recordReads counts the records that are read from an engine.
-type recordReads struct {
-	kv.Engine
-	n atomic.Int64
-}
-
-func (e *recordReads) View() kv.View { return recordsView{e.Engine.View(), e} }
-
-type recordsView struct {
-	kv.View
-	of *recordReads
-}
-
-func (v recordsView) Get(key []byte) ([]byte, error) {
-	if key[0] == record.KindURL {
-		v.of.n.Add(1)
-	}
-	return v.View.Get(key)
-}
-
-// TestQueueFromMemory: the records of URLs that were queued a short time ago are not read from the database, and are
-// the same as there.
-func TestQueueFromMemory(t *testing.T) {
-	const urls = 20
-	e := &recordReads{Engine: &memkv.Engine{}}
-	s, err := On(e, "in memory", Options{Logger: discard()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { closeStore(t, s) })
-	var links []scheduler.Link
-	for i := range urls {
-		links = append(links, linkTo(t, fmt.Sprintf("http://h.test/%d", i)))
-	}
-	addLinks(t, s, links...)
-	addLinks(t, s, linkTo(t, "http://other.test/")) // is stored once memory knows of the batch before
-	p := scheduler.Place{Source: links[0].Fifo, Host: links[0].URL.HostKey()}
-	var read [2][]scheduler.WaitingURL
-	for i, want := range []int64{0, urls} {
-		e.n.Store(0)
-		if read[i], err = s.Queue(t.Context(), p, 0, urls+1); err != nil {
-			t.Fatal(err)
-		}
-		if n := e.n.Load(); n != want {
-			t.Errorf("call %d of Queue reads %d records, want %d", i+1, n, want)
-		}
-	}
-	for i := range urls {
-		if !reflect.DeepEqual(read[0][i].Record, read[1][i].Record) || read[0][i].Seq != read[1][i].Seq {
-			t.Errorf("%+v in memory, %+v stored", read[0][i], read[1][i])
-		}
-	}
-}
-
-// TestQueuedIsBounded: records that find no room are left out, and those that do not wait any more make room.
-func TestQueuedIsBounded(t *testing.T) {
-	value := func(s scheduler.State) []byte {
-		return record.Append(nil, &scheduler.Record{URL: "http://h.test/", State: s}, nil)
-	}
-	waits, timed := value(scheduler.Waiting), value(scheduler.Timed)
-	q := newQueued(2 * len(waits))
-	for i := range byte(3) {
-		q.learn(weburl.Key{i}, waits, uint64(i))
-	}
-	if r := q.take(weburl.Key{2}); r.value != nil {
-		t.Error("the third of two is kept")
-	}
-	q.learn(weburl.Key{0}, timed, 3)
-	q.learn(weburl.Key{2}, waits, 4)
-	q.learn(weburl.Key{1}, waits, 5)
-	if a, b, c := q.take(weburl.Key{0}), q.take(weburl.Key{1}), q.take(weburl.Key{2}); a.value != nil || b.asOf != 5 || c.asOf != 4 {
-		t.Errorf("%v, %v, %v", a, b, c)
-	}
-	if q.left != 2*len(waits) || len(q.records) > 0 {
-		t.Errorf("%d bytes are left, with %d records", q.left, len(q.records))
-	}
 }

@@ -346,9 +346,6 @@ func (r *reader) links(f uint64) scheduler.LinkPrints {
 	return scheduler.LinkPrints(r.bytes(n * scheduler.LinkPrintLen))
 }
 
-// Waits reports whether a stored record, nil for none, is that of a URL in a queue.
-func Waits(b []byte) bool { return len(b) > 1 && scheduler.State(b[1]) == scheduler.Waiting }
-
 // IsGone reports whether a stored record has Record.Gone, without reading all of it.
 func IsGone(b []byte) bool {
 	r := newReader(b)
