@@ -101,9 +101,8 @@ func merge(t *testing.T, dir string) {
 	}
 }
 
-// passMark waits until compactions drop what was removed before the database was opened: what they drop ends at a mark
-// that a goroutine of Badger moves when it takes it from a channel of 100. It has passed the mark of the opening when it
-// has taken more than these.
+// passMark waits until compactions drop the removals from before the opening: they end at a mark that a goroutine of
+// Badger moves on, from a channel of 100. It has passed the mark of the opening when it has taken more than these.
 func passMark(t *testing.T, db *badger.DB) {
 	t.Helper()
 	for range 101 {
