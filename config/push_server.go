@@ -1,13 +1,13 @@
 package config
 
 import (
-	"net"
 	"net/url"
 	"slices"
 
 	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/push/solr"
 	"github.com/sextant-crawler/sextant/push/wire"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // pushReader reads the Push element of a target.
@@ -50,7 +50,7 @@ func (r *pushReader) limits() wire.Limits {
 func (p *parser) warnOfServer(n *node, s *wire.Settings) {
 	p.warnOfInsecure(n, "credentials and documents")
 	u, err := url.Parse(s.URL)
-	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
+	if err != nil || u.Scheme != "http" || weburl.IsLoopback(u.Hostname()) {
 		return
 	}
 	for _, name := range []string{"password", "token"} {
@@ -61,11 +61,6 @@ func (p *parser) warnOfServer(n *node, s *wire.Settings) {
 	if slices.ContainsFunc(n.children, func(c *node) bool { return c.spec.Name == "PushHeader" }) {
 		p.warnf(n.at, "the values of <PushHeader> go to %s unencrypted: write url with https", u.Host)
 	}
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // pushHeaders reads the PushHeader elements of a Push.

@@ -121,3 +121,9 @@ func appendPort(out []byte, scheme, port string) ([]byte, bool) {
 	}
 	return append(append(out, ':'), port...), true
 }
+
+// IsLoopback reports whether a host, without a port or brackets, is this machine's own: localhost, 127.0.0.0/8 or ::1.
+func IsLoopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.Zone() == "" && a.Unmap().IsLoopback()
+}

@@ -250,3 +250,14 @@ func TestErrorWords(t *testing.T) {
 		}
 	}
 }
+
+func TestIsLoopback(t *testing.T) {
+	for host, want := range map[string]bool{
+		"localhost": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true, "::ffff:127.0.0.1": true,
+		"localhost.test": false, "128.0.0.1": false, "[::1]": false, "::1%lo": false, "0.0.0.0": false, "": false,
+	} {
+		if IsLoopback(host) != want {
+			t.Errorf("%q: want %t", host, want)
+		}
+	}
+}

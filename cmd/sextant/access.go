@@ -14,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/admin/openid"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // tokenFlags name the files of the tokens.
@@ -77,12 +78,12 @@ func checkOpenID(c *cli.Context) error {
 	issuer, err := url.Parse(s.Issuer)
 	switch {
 	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && (issuer.Scheme != "http" ||
-		!service.IsLoopback(net.JoinHostPort(issuer.Hostname(), "0"))):
+		!weburl.IsLoopback(issuer.Hostname())):
 		return wrongUse("--oidc-issuer %q: write the provider's https URL, as its /.well-known/openid-configuration names it", s.Issuer)
 	case s.ClientID == "":
 		return wrongUse("--oidc-issuer needs --oidc-client-id")
 	case s.Operators == "" && s.Readers == "":
-		return wrongUse("--oidc-issuer needs --oidc-operator-group or --oidc-reader-group: without them nobody could sign in")
+		return wrongUse("--oidc-issuer needs --oidc-operator-group or --oidc-reader-group: without a group, no account may sign in")
 	case s.SecretFile != "":
 		return admin.CheckSecretFile(s.SecretFile)
 	}

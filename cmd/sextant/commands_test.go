@@ -44,7 +44,7 @@ func runElsewhere() map[string]string {
 		`^(sx|curl) .*(/api/v1/|localhost|/mcp$)|^curl -s http://127\.0\.0\.1:7370/healthz$|^alias sx=`: "api.txtar runs each line of docs/api.md",
 		`^curl http://127\.0\.0\.1:7370/readyz$`:                                                        "ready.txtar, at another port",
 		`^curl .*(/papi/4/|/_bulk|/webhook/|count_synced|Idempotency-Key)|^SESSION=`:                    "TestPushCurl runs the blocks of docs/push.md",
-		`^curl .*_search\?q=`:                  "asks an Elasticsearch, of which none is here",
+		`^curl .*_search\?q=`:                  "needs an Elasticsearch",
 		`^curl .*(solr|push-api)`:              "needs a Solr or a Funnelback; their tests hold the targets to these requests",
 		`^go tool pprof|^curl .*/debug/pprof/`: "TestProfiles reads them; the tool is Go's",
 		`^go (test|build) `:                    "Go's own; .ci/run tests and builds, figures take minutes and are run by hand",

@@ -11,7 +11,7 @@ import (
 )
 
 // explainGC lets the heap grow more between collections than in a service: a command with 100,000 rules ends after a
-// second, of which the collector would take a quarter.
+// second, and the collector would take a quarter of it.
 const explainGC = 300
 
 func explain(c *cli.Context) error {

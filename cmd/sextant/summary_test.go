@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// TestSummaryText: one of a thing is worded as one, and what there is none of is left out.
+// TestSummaryText: counts of one are singular, and counts of zero are omitted.
 func TestSummaryText(t *testing.T) {
 	for _, tt := range []struct {
 		name string

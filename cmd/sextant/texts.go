@@ -58,12 +58,7 @@ func textFunctions(p paint) template.FuncMap {
 			}
 			return comma(n) + " " + more
 		},
-		"total": func(counts map[string]uint64) (n uint64) {
-			for _, one := range counts {
-				n += one
-			}
-			return n
-		},
+		"total":   admin.Sum,
 		"ms":      func(seconds float64) string { return fmt.Sprintf("%.0f ms", 1000*seconds) },
 		"lasting": func(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond },
 		"local":   clock.Local,

@@ -93,7 +93,7 @@ func figures() []figure {
 		{"requests_per_s", true, func(s *Status) float64 { return float64(s.Totals.Requests) }},
 		{"pages_per_s", true, func(s *Status) float64 { return float64(s.Totals.Pages) }},
 		{"bytes_per_s", true, func(s *Status) float64 { return float64(s.Totals.Bytes) }},
-		{"errors_per_s", true, func(s *Status) float64 { return float64(sum(s.Errors)) }},
+		{"errors_per_s", true, func(s *Status) float64 { return float64(Sum(s.Errors)) }},
 		{"outbox_lag_s", false, lagOf},
 		{"known", false, func(s *Status) float64 { return float64(s.Known) }},
 		{"indexed", false, func(s *Status) float64 { return float64(s.Indexed) }},
@@ -117,8 +117,8 @@ func figures() []figure {
 	return all
 }
 
-// sum adds up counts by name.
-func sum(counts map[string]uint64) (all uint64) {
+// Sum returns the sum of all counts.
+func Sum(counts map[string]uint64) (all uint64) {
 	for _, n := range counts {
 		all += n
 	}

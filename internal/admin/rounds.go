@@ -46,7 +46,7 @@ func roundsOf(c Crawler, s *Status) roundOf {
 // Made counts the changes of documents, and the failed visits, since the process started. A page that was read but
 // lacks text or a Field did not fail, nor did one that robots.txt forbids.
 func (s *Status) Made() events.Made {
-	m := events.Made{Failed: sum(s.Errors)}
+	m := events.Made{Failed: Sum(s.Errors)}
 	for _, class := range []string{
 		report.ErrorRobots, report.ErrorTooLarge, report.ErrorNoText, report.ErrorAppShell, report.ErrorNoField,
 	} {
@@ -81,7 +81,7 @@ func (w *watcher) rounds(ctx context.Context, c Crawler, s *Status, before, now 
 			now.open.ended = time.Time{}
 		}
 	}
-	if now.open != nil && sum(s.Pending) == 0 {
+	if now.open != nil && Sum(s.Pending) == 0 {
 		now.open.end(now.counts)
 	}
 	if now.open != nil && !now.open.ended.IsZero() && due {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // openDoor opens the socket, which keeps other services away, reads the tokens, and listens on TCP. Until opened is
@@ -77,8 +78,7 @@ func isListenedTo(ctx context.Context, path string) bool {
 // IsLoopback reports whether an address with a port can be reached from this machine only.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	ip := net.ParseIP(host)
-	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+	return err == nil && weburl.IsLoopback(host)
 }
 
 // ListenTCP listens on an address.

@@ -171,8 +171,8 @@ const lateFor = 2 * time.Minute
 // repeatName is the value that keeps Claim's Repeat for the next node.
 var repeatName = scheduler.CrawlValue("push.repeat")
 
-// claim is by what right the relay pushes. If the node that crawled before did not give up in order, or the one before
-// that and less than lateFor ago, the relay repeats the orders that were not safe then.
+// claim returns the claim by which the relay pushes. If the node that crawled before did not give up in order, or the
+// one before that and less than lateFor ago, the relay repeats the orders that were not safe then.
 func (m *member) claim(ctx context.Context, s *store.Store) (push.Claim, error) {
 	const what = "until when requests of an earlier node may arrive"
 	c, now := push.Claim{Permit: m.Right()}, time.Now()

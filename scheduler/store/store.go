@@ -17,8 +17,9 @@
 // They are written once, before the batch that refers to them, and an unused segment is removed. Deletions are ordinary
 // values. Values that kv.Limits.Long calls long are stored apart by the engine.
 //
-// Memory: two batches of at most 8 MiB or one page each; 8 MiB of touched, as far as it is used; up to 9 MiB for cached
-// queues, hosts and their documents; 5 to 7 bytes a known URL for the fingerprints.
+// Memory: two batches of at most 8 MiB or one page each; 2 MiB of touched, as far as it is used; 4 MiB of bodies for
+// their readers; up to 9 MiB for cached queues, hosts and their documents; 5 to 7 bytes a known URL for the
+// fingerprints.
 //
 // Besides committer, writer and settler, a Store has temporary goroutines
 // (background): they load and write the fingerprints' file, empty segments and remove their files. State that only the

@@ -165,8 +165,8 @@ func (f *frame) learnAffixes(all []*sampled) {
 }
 
 // framedShare estimates the share of all places that belong to the frame. If two documents have nothing but the frame
-// in common, which has the share g, and f and h are their shares of places with pairs, then the places where both have
-// some are, but for g, as many as chance would bring:
+// in common, which has the share g, and f and h are their shares of places with pairs, then both have pairs at as many
+// places, apart from g, as chance predicts:
 //
 //	(both-g)/(1-g) = (f-g)/(1-g) * (h-g)/(1-g)
 //

@@ -39,16 +39,11 @@ func functions(f *files) template.FuncMap {
 		"textPlain": func(s string) string { return cut(s, 80) },
 		"minus":     func(n, by any) float64 { return number(n) - number(by) },
 		"percent":   percent,
-		"total": func(counts map[string]uint64) (n uint64) {
-			for _, one := range counts {
-				n += one
-			}
-			return n
-		},
-		"escaped":  url.QueryEscape,
-		"sentence": func(a admin.Answer) string { return sentence(a.String()) },
-		"sources":  scheduler.SourceWords,
-		"classes":  scheduler.ClassWords,
+		"total":     admin.Sum,
+		"escaped":   url.QueryEscape,
+		"sentence":  func(a admin.Answer) string { return sentence(a.String()) },
+		"sources":   scheduler.SourceWords,
+		"classes":   scheduler.ClassWords,
 	}
 }
 

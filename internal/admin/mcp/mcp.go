@@ -104,7 +104,7 @@ func call(ctx context.Context, ask Ask, read *admin.Read, arguments json.RawMess
 		defer answer.Body.Close()
 		body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 		if err == nil && len(body) > maxAnswer {
-			err = fmt.Errorf("the answer is longer than %d bytes: ask for fewer entries, or for one host", maxAnswer)
+			err = fmt.Errorf("the response is longer than %d bytes: ask for fewer entries, or for one host", maxAnswer)
 		}
 		text = string(body)
 		return err

@@ -53,10 +53,8 @@ func New(s Settings) *Provider {
 	transport.DisableKeepAlives = true // people sign in rarely
 	return &Provider{settings: s, client: &http.Client{
 		Transport: transport, Timeout: requestTime,
-		CheckRedirect: func(*http.Request,
-			[]*http.Request) error {
-			return http.ErrUseLastResponse
-		}, // secrets go to the provider alone
+		// Secrets go to the provider alone.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 

@@ -3,7 +3,6 @@ package pgkv
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"regexp"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // address splits what operators write into scheme and user, password, and the rest.
@@ -59,6 +59,5 @@ func DSN(written string, getenv func(string) string) (dsn secret.Value, err erro
 
 // isLocal reports whether a host is a Unix socket's folder or this machine.
 func isLocal(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.HasPrefix(host, "/") || host == "localhost" || ip != nil && ip.IsLoopback()
+	return strings.HasPrefix(host, "/") || weburl.IsLoopback(host)
 }

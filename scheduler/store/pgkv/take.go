@@ -103,7 +103,7 @@ func (n *Node) endSessions(ctx context.Context, application string) error {
 }
 
 // claim takes those of the parts whose holder was fenced or that are free.
-const claim = `INSERT INTO part SELECT p, $2, $3 FROM unnest($1::smallint[]) AS x (p)
+const claim = `INSERT INTO part SELECT p, $1, $2 FROM unnest($3::smallint[]) AS x (p)
 	WHERE EXISTS (SELECT FROM n) ORDER BY p
 	ON CONFLICT (part) DO UPDATE SET node = excluded.node, incarnation = excluded.incarnation
 	WHERE NOT EXISTS (SELECT FROM node WHERE id = part.node AND incarnation = part.incarnation AND NOT fenced)
@@ -119,9 +119,8 @@ func (n *Node) Holder(ctx context.Context, part int16) (node string, err error) 
 
 // Claim takes the free ones of some parts, and returns them.
 func (n *Node) Claim(ctx context.Context, parts []int16) (taken []int16, err error) {
-	const mine = `WITH n AS (SELECT 1 FROM node WHERE id = $2 AND incarnation = $3 AND NOT fenced FOR UPDATE) `
 	err = retry(ctx, func() (err error) {
-		rows, _ := n.pool.Query(ctx, mine+claim, parts, n.o.Node, n.incarnation)
+		rows, _ := n.pool.Query(ctx, held+claim, n.o.Node, n.incarnation, parts)
 		taken, err = pgx.CollectRows(rows, pgx.RowTo[int16])
 		return err
 	})
