@@ -44,7 +44,7 @@ type Store interface {
 	OnWork(fn func([]scheduler.Place))
 }
 
-// Relay pushes the outbox. A *push.Relay is one, and so are *push.Relays.
+// Relay pushes the outbox. A *push.Relay is one.
 type Relay interface {
 	Run(ctx context.Context) error
 	Urge() (done func())

@@ -35,11 +35,7 @@ func (d *delivery) permitted(ctx context.Context, ask func(context.Context) erro
 		return err
 	}
 	defer end()
-	leave, err := d.relay.turns.begin(under, d.name)
-	if err == nil {
-		err = ask(under)
-		leave()
-	}
+	err = ask(under)
 	if permit.Ended(ctx, under, err) {
 		err = errors.Join(permit.ErrEnded, err)
 	}

@@ -71,7 +71,6 @@ type Relay struct {
 	log        *slog.Logger
 	deliveries []*delivery
 	claim      Claim
-	turns      *Turns        // nil: this relay alone feeds the targets
 	done       chan struct{} // closed when Run returns
 
 	mu       sync.Mutex

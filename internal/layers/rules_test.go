@@ -30,7 +30,7 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "config/words", "crawl/ration", "docs", "fetcher/botwall", "fetcher/fault", "fetcher/extract/language", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "fetcher/permit", "config/secret", "internal/atomicfile", "internal/clock", "internal/trace", "weburl"},
+			{"actionrules/match", "config/words", "docs", "fetcher/botwall", "fetcher/fault", "fetcher/extract/language", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "fetcher/permit", "config/secret", "internal/atomicfile", "internal/clock", "internal/trace", "weburl"},
 			{"actionrules", "crawl/copies/near", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/store/fingerprints"},
 			{"scheduler"},
 			{"scheduler/store/kv"},

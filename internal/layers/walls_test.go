@@ -54,7 +54,7 @@ func limits() map[string]limit {
 		"internal/service":       {13, aim},
 		"scheduler":              {15, exempt},
 		"scheduler/store":        {18, 97},
-		"scheduler/store/pgkv":   {14, aim},
+		"scheduler/store/pgkv":   {13, 0},
 		"scheduler/store/record": {8, aim},
 	}
 }
