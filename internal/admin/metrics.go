@@ -29,7 +29,16 @@ type collector struct {
 	notices *prometheus.Desc
 	build   *prometheus.Desc
 	ready   *prometheus.Desc
+	standby *prometheus.Desc
 }
+
+// Metrics that also a process without open stores has.
+const (
+	readyMetric   = "sextant_ready"
+	readyHelp     = "1 if the service is ready, as /readyz reports; 0 if it is not."
+	standbyMetric = "sextant_standing_by"
+	standbyHelp   = "1 if another node crawls, and this one stands by; then all metrics of Crawlers are absent."
+)
 
 func newCollector(s *Server) *collector {
 	c := &collector{
@@ -37,7 +46,8 @@ func newCollector(s *Server) *collector {
 		error:   prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read: its other metrics are absent then.", []string{"crawler"}, nil),
 		build:   prometheus.NewDesc("sextant_build_info", "1; the labels say which version runs.", []string{"version", "goversion", "goos", "goarch"}, nil),
 		notices: prometheus.NewDesc("sextant_notices_total", "Notices to each receiver, sent or abandoned; absent without <Notify>.", []string{"receiver", "result"}, nil),
-		ready:   prometheus.NewDesc("sextant_ready", "1 if the service is ready, as /readyz reports; 0 if it is not.", nil, nil),
+		ready:   prometheus.NewDesc(readyMetric, readyHelp, nil, nil),
+		standby: prometheus.NewDesc(standbyMetric, standbyHelp, nil, nil),
 	}
 	for _, m := range c.metrics {
 		c.descs = append(c.descs, prometheus.NewDesc(m.name, m.help, append([]string{"crawler"}, m.labels...), nil))
@@ -52,9 +62,19 @@ func (s *Server) metrics() http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
+// waitingMetrics returns the scrape handler of a process that opens, awaits or closes its stores.
+func waitingMetrics(state func() ReadinessProblem) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: readyMetric, Help: readyHelp}, func() float64 { return 0 }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: standbyMetric, Help: standbyHelp}, func() float64 { return yes(state().Code == notReadyStandby) }),
+	)
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}
+
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range append(c.descs, c.error, c.ready, c.notices, c.build) {
+	for _, d := range append(c.descs, c.error, c.ready, c.standby, c.notices, c.build) {
 		out <- d
 	}
 }
@@ -81,6 +101,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		ready = ready && len(notReady(crawler, &s, err)) == 0
 	}
 	out <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, yes(ready))
+	out <- prometheus.MustNewConstMetric(c.standby, prometheus.GaugeValue, 0)
 }
 
 // collect sends the metrics of one Crawler.

@@ -136,6 +136,7 @@ func renderingMetrics() []metric {
 
 func configMetrics() []metric {
 	return []metric{
+		one("sextant_database_set_back_timestamp_seconds", gauge, "Time when a node last noticed that the database lacked confirmed changes, as a Unix time; for a week.", func(s *Status) float64 { return stamp(orNone(s.Store).SetBackAt) }),
 		one("sextant_crawl_log_failures_total", counter, "Failed writes of the crawl log: lines are kept in memory, and lost when it is full.", func(s *Status) float64 { return float64(s.CrawlLogFailures) }),
 		one("sextant_config_loaded_timestamp_seconds", gauge, "Time when the configuration in force was read, as a Unix time.", func(s *Status) float64 { return stamp(s.ConfigLoadedAt) }),
 		one("sextant_config_reload_failed", gauge, "1 while a changed configuration is refused; the old one is in force.", func(s *Status) float64 { return yes(s.ConfigError != "") }),

@@ -54,6 +54,7 @@ func meanwhile(l net.Listener, secured *tls.Config, state func() ReadinessProble
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		writeReadiness(w, r, Readiness{Problems: []ReadinessProblem{state()}})
 	})
+	mux.Handle("GET /metrics", waitingMetrics(state))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		now := state()
 		p := newProblem(http.StatusServiceUnavailable, codeNotReady, "the service is %s: %s",

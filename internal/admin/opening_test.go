@@ -50,7 +50,8 @@ func testOpening(t *testing.T, l net.Listener, scheme string, secured *tls.Confi
 		return answer.StatusCode, string(b)
 	}
 	for range 2 {
-		done := Opening(l, secured, func() ReadinessProblem { return Starting("stores are being opened") })
+		state := Starting("stores are being opened")
+		done := Opening(l, secured, func() ReadinessProblem { return state })
 		if code, body := ask(scheme, "/readyz"); code != http.StatusServiceUnavailable || body != "not ready\nstarting: stores are being opened\n" {
 			t.Errorf("/readyz: %d %s", code, body)
 		}
@@ -59,6 +60,12 @@ func testOpening(t *testing.T, l net.Listener, scheme string, secured *tls.Confi
 		}
 		if code, body := ask(scheme, "/status"); code != http.StatusServiceUnavailable || !strings.Contains(body, codeNotReady) {
 			t.Errorf("/status: %d %s", code, body)
+		}
+		for _, standby := range []string{"0", "1"} {
+			if code, body := ask(scheme, "/metrics"); code != http.StatusOK || !strings.Contains(body, "\nsextant_ready 0\n") || !strings.Contains(body, "\nsextant_standing_by "+standby+"\n") {
+				t.Errorf("/metrics of %s: %d %s", state.Code, code, body)
+			}
+			state = StandingBy("node a crawls")
 		}
 		done()
 	}
