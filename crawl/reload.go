@@ -65,8 +65,8 @@ func (ch *Change) make(ctx context.Context) error {
 		return err
 	}
 	ch.old = ch.c.inForce()
-	gear, err := ch.c.equip(ctx, p, ch.old)
-	ch.new = &visit.Rules{Policy: p, Gear: gear}
+	state, err := ch.c.newFetchState(ctx, p, ch.old)
+	ch.new = &visit.Rules{Policy: p, FetchState: state}
 	return err
 }
 
@@ -119,7 +119,7 @@ func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Po
 	if err != nil || p == old.Policy {
 		return err
 	}
-	return c.enforce(ctx, old, &visit.Rules{Policy: p, Gear: old.Gear}, edit, false)
+	return c.enforce(ctx, old, &visit.Rules{Policy: p, FetchState: old.FetchState}, edit, false)
 }
 
 // enforce is the second half of replace; c.replacing is held. edit distinguishes an edit of the operator from a moved
@@ -144,7 +144,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit, renew
 	}
 	c.rules.swap(next)
 	ctx = context.WithoutCancel(ctx) // the rest belongs to the settings in force
-	next.Gear.Accesses.Adopt()
+	next.FetchState.Accesses.Adopt()
 	c.frontier.Apply(policy.FrontierSettings(p))
 	c.gates.limits.apply(&p.Settings)
 	select {

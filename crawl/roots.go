@@ -92,7 +92,7 @@ func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, for
 			still[k] = true
 		}
 	}
-	c.lasting.former.Store(&still)
+	c.persistent.former.Store(&still)
 	return still, nil
 }
 

@@ -201,7 +201,7 @@ func (s *selector) ofGroup(ctx context.Context, batch []scheduler.KeyedRecord) (
 			continue
 		}
 		if !s.group.Decide(u).Accept {
-			found, err := s.found.leadsTo(ctx, batch[i].Key, r)
+			found, err := s.found.includes(ctx, batch[i].Key, r)
 			if err != nil {
 				return nil, err
 			}

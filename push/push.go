@@ -120,8 +120,8 @@ type Outbox interface {
 	Cursor(ctx context.Context, target string) (uint64, error)
 	// Safe moves a target's cursor up to seq, durably. A lower seq changes nothing.
 	Safe(ctx context.Context, target string, seq uint64) error
-	// Bury stores e as a dead letter of target. It does not move the cursor.
-	Bury(ctx context.Context, target string, e Entry, words string, at time.Time) error
+	// AddDead stores e as a dead letter of target. It does not move the cursor.
+	AddDead(ctx context.Context, target string, e Entry, words string, at time.Time) error
 	// Changed is signalled (capacity 1) after entries were added.
 	Changed() <-chan struct{}
 }

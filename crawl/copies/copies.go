@@ -63,7 +63,7 @@ type Detector struct {
 	freed    map[weburl.Key]struct{} // copies that were queued since their original went or changed
 	hosts    map[weburl.HostKey]*list.Element
 	recent   *list.List // of *host, the one that was used last in front
-	unsaved  []*host    // they are not among hosts any more, and their frames not stored yet
+	unsaved  []*host    // removed from hosts, with frames to be stored
 	found    uint64     // copies since the process started
 	loaded   bool
 }
@@ -86,8 +86,8 @@ const (
 	maxSameCopies = 3
 )
 
-// hold adds a page once, unless too many have its text. The mutex is held.
-func (d *Detector) hold(at near.Place, key weburl.Key, isCopy bool) {
+// addPage adds a page once, unless too many have its text. The mutex is held.
+func (d *Detector) addPage(at near.Place, key weburl.Key, isCopy bool) {
 	same, held, most := 0, false, maxSame
 	if isCopy {
 		most = maxSameCopies

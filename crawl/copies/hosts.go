@@ -62,7 +62,7 @@ func (d *Detector) readHost(ctx context.Context, k weburl.HostKey) error {
 	h := &host{key: k}
 	if len(b) > 0 {
 		if h.frame, err = near.DecodeFrame(b); err != nil {
-			// It is learnt anew; until then only equal pages are copies.
+			// It is learnt again; until then only equal pages are copies.
 			d.log.Warn("cannot read the parts that the pages of a host share", "value", frameValue(k), "error", err)
 		}
 	}

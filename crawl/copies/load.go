@@ -108,7 +108,7 @@ func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, compared := d.inFlight[k]; r.Indexed && r.DuplicateOf == "" && !compared {
-		d.hold(documentOf(r).place, k, false)
+		d.addPage(documentOf(r).place, k, false)
 	}
 	if !IsCopy(r) {
 		return false, nil
@@ -130,7 +130,7 @@ func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) 
 	}
 	d.copies.Add(keyPlace(originalOf(r)), k)
 	if !compared && !copied.IsZero() {
-		d.hold(copied.place, k, true)
+		d.addPage(copied.place, k, true)
 	}
 	return false, nil
 }

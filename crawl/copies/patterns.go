@@ -121,9 +121,9 @@ func parameters(query string) []string {
 	return names
 }
 
-// Saw counts a page that was fetched for the first time: a copy of another URL, or, if
+// Observe counts a page that was fetched for the first time: a copy of another URL, or, if
 // that is zero, a document. It returns the patterns that are now learnt or cut links off.
-func (p *Patterns) Saw(u, of weburl.URL) (news []Pattern) {
+func (p *Patterns) Observe(u, of weburl.URL) (news []Pattern) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	count := func(key patternKey, copied bool) {

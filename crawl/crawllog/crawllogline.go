@@ -27,7 +27,7 @@ const (
 )
 
 // DocStatus returns the first of these words that applies.
-func DocStatus(b scheduler.Became) string {
+func DocStatus(b scheduler.Effect) string {
 	switch {
 	case b.Added:
 		return docAdded

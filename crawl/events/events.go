@@ -39,7 +39,7 @@ const (
 	Gone        = "host gone" // it gave no good response for so long that its documents were deleted
 	IndexerDown = "indexer down"
 	IndexerUp   = "indexer up"
-	Round       = "round" // of discovery, a schedule or a run that ended by itself: nothing waits any more
+	Round       = "round" // of discovery, a schedule or a run that ended by itself: nothing is pending
 )
 
 // Event is one event. The JSON names are a contract.

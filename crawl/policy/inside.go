@@ -74,7 +74,7 @@ type Field struct {
 	// Attribute of the elements that is taken instead of their text, "" for that.
 	Attribute string
 	Multiple  bool
-	// Split divides each value into several, "" does not.
+	// Split is the separator at which each value is divided; "" for none.
 	Split string
 	// MaxBytes limits the length of a content.
 	MaxBytes int

@@ -26,13 +26,13 @@ func goneLists(s *Settings) []string {
 	if len(xmlFiles(s)) > 0 {
 		return nil
 	}
-	return slices.Sorted(slices.Values(s.NamedOnce))
+	return slices.Sorted(slices.Values(s.KnownXMLFiles))
 }
 
 // KeepsGone reports whether documents of a removed XML file stay because the settings name other files.
 func (p *Policy) KeepsGone() bool {
 	now := xmlFiles(&p.Settings)
-	return len(now) > 0 && slices.ContainsFunc(p.Settings.NamedOnce, func(url string) bool { return !slices.Contains(now, url) })
+	return len(now) > 0 && slices.ContainsFunc(p.Settings.KnownXMLFiles, func(url string) bool { return !slices.Contains(now, url) })
 }
 
 func xmlFiles(s *Settings) []string {

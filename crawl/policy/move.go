@@ -26,11 +26,11 @@ type Move struct {
 	// Left contains the origins at which the site was crawled before, latest last.
 	Left []string `json:"left,omitempty"`
 	// Seen holds the targets of pages that represent the site, while they are not certain.
-	Seen map[string]Sighting `json:"seen,omitempty"`
+	Seen map[string]MoveCandidate `json:"seen,omitempty"`
 }
 
-// Sighting is an origin that a page leads to, with the time of the first observation.
-type Sighting struct {
+// MoveCandidate is an origin that a page leads to, with the time of the first observation.
+type MoveCandidate struct {
 	To    string    `json:"to"`
 	Since time.Time `json:"since"`
 }
@@ -52,11 +52,11 @@ func (m *Move) Place() (weburl.URL, bool) {
 	return home, err == nil
 }
 
-// Heading is the target of a page that represents a site.
-type Heading struct {
+// MoveEvidence is the target of a page that represents a site.
+type MoveEvidence struct {
 	From, To weburl.URL // to is zero if from is a page itself
-	// Firm means that this may move a site: a permanent redirect.
-	Firm bool
+	// Permanent means that this may move a site: a permanent redirect.
+	Permanent bool
 	// Inside means that To is already in the site of a root.
 	Inside bool
 	// Own and There report whether documents are stored of the root's own place, and of the new one.
@@ -68,7 +68,7 @@ type Heading struct {
 // once, by any redirect. Otherwise it moves only by a permanent redirect that is observed again after moveAfter; a
 // temporary one may lead to a log-in or maintenance page. When the home page is a page again, its site is crawled again
 // at once, and the other place is left once that is seen again.
-func (m Move) After(root weburl.URL, h *Heading) Move {
+func (m Move) After(root weburl.URL, h *MoveEvidence) Move {
 	place, moved := m.Place()
 	home := h.From.String() == root.String()
 	switch {
@@ -98,21 +98,21 @@ func (m Move) After(root weburl.URL, h *Heading) Move {
 }
 
 // cameBack returns the move after the home page of a site that had moved became a page again.
-func (m Move) cameBack(root, place weburl.URL, h *Heading) Move {
-	sure := *h
-	sure.Firm = true
+func (m Move) cameBack(root, place weburl.URL, h *MoveEvidence) Move {
+	permanent := *h
+	permanent.Permanent = true
 	switch {
-	case !h.There || m.Back && m.certain(root, &sure):
+	case !h.There || m.Back && m.certain(root, &permanent):
 		m = m.leaving(place, h.There)
 		return Move{Left: minus(m.Left, OriginsOf(root))}
 	case !m.Back:
 		m.Back, m.Left = true, minus(m.Left, OriginsOf(root))
 	}
-	return m.seen(root, &sure)
+	return m.seen(root, &permanent)
 }
 
 // moveTo replaces the root's own site, or the one at place, by the site that a page leads to.
-func (m Move) moveTo(root, place weburl.URL, h *Heading) Move {
+func (m Move) moveTo(root, place weburl.URL, h *MoveEvidence) Move {
 	m = m.leaving(root, h.Own && (m.To == "" || m.Back)).leaving(place, h.There)
 	return Move{To: h.To.String(), Left: minus(m.Left, OriginsOf(h.To))}
 }
@@ -127,14 +127,14 @@ func (m Move) leaving(place weburl.URL, documents bool) Move {
 }
 
 // certain reports whether the first observation of a page leading to a site is old enough.
-func (m *Move) certain(to weburl.URL, h *Heading) bool {
+func (m *Move) certain(to weburl.URL, h *MoveEvidence) bool {
 	s, ok := m.Seen[h.From.String()]
-	return ok && h.Firm && s.To == to.Origin() && h.Now.Sub(s.Since) >= moveAfter
+	return ok && h.Permanent && s.To == to.Origin() && h.Now.Sub(s.Since) >= moveAfter
 }
 
 // seen records that a page leads to a site, if that can cause a move.
-func (m Move) seen(to weburl.URL, h *Heading) Move {
-	if !h.Firm {
+func (m Move) seen(to weburl.URL, h *MoveEvidence) Move {
+	if !h.Permanent {
 		return m.unseen(h)
 	}
 	page := h.From.String()
@@ -143,14 +143,14 @@ func (m Move) seen(to weburl.URL, h *Heading) Move {
 	}
 	m.Seen = maps.Clone(m.Seen)
 	if m.Seen == nil {
-		m.Seen = map[string]Sighting{}
+		m.Seen = map[string]MoveCandidate{}
 	}
-	m.Seen[page] = Sighting{to.Origin(), h.Now}
+	m.Seen[page] = MoveCandidate{to.Origin(), h.Now}
 	return m
 }
 
 // unseen forgets where a page led.
-func (m Move) unseen(h *Heading) Move {
+func (m Move) unseen(h *MoveEvidence) Move {
 	if _, ok := m.Seen[h.From.String()]; !ok {
 		return m
 	}

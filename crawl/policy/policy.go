@@ -54,7 +54,7 @@ type Policy struct {
 	Timing    string                    // identifies when stored URLs are fetched again
 	scheduled []func(u weburl.URL) bool // URLs that schedules refresh: the sites of groups
 	fragments bool                      // a rule names fragments: they are kept
-	gone      []string                  // XML files that Sources do not have any more, sorted
+	gone      []string                  // XML files that Sources no longer contain, sorted
 	Removal   *extract.Removal          // nil: none
 }
 
@@ -224,7 +224,7 @@ func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) (v Verdi
 	l.URL = p.Spelled(l.URL)
 	v = p.decide(p.Space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
 		d := p.Engine.DecideInto(u, s)
-		given = Given(d.Metas)
+		given = MetasHash(d.Metas)
 		d.Metas = nil
 		return d
 	})
@@ -371,7 +371,7 @@ func Stored(ctx context.Context, s Settings, store scheduler.ValueReader) (*Poli
 	if err != nil {
 		return nil, err
 	}
-	if s.NamedOnce, err = StoredLists(ctx, store); err != nil {
+	if s.KnownXMLFiles, err = StoredLists(ctx, store); err != nil {
 		return nil, err
 	}
 	return New(s, moved)

@@ -36,7 +36,7 @@ type Reviewer struct {
 
 	pass       *pass
 	restricted *restricted
-	ahead      *judged // already read by Run
+	prefetched *judged // already read by Run
 }
 
 // Parts are the dependencies of a Reviewer.

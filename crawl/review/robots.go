@@ -240,7 +240,7 @@ func (v *Reviewer) forbid(ctx context.Context, p *policy.Policy, rules map[strin
 			}
 			return &scheduler.Change{Next: forbidden(r, p, now), Delete: policy.RobotsForbids}
 		})
-		if err == nil && p.Settings.Frontier.Deletions.Off { // else they are told of when they leave
+		if err == nil && p.Settings.Frontier.Deletions.Off { // else they are reported when they leave
 			err = v.Freed(ctx, keys)
 		}
 		if err != nil {

@@ -123,14 +123,14 @@ func (r *items) document(href string, p extract.Page) error {
 	if err != nil {
 		return err
 	}
-	for n := range sum { // in any order: a feed that sorts anew has not changed
+	for n := range sum { // in any order: a feed in another order has not changed
 		r.sum[n] ^= sum[n]
 	}
 	r.keys = append(r.keys, link.URL.Key())
 	link.Item = &scheduler.Item{
 		Document: scheduler.Document{
 			Body: body, Hash: sum, Source: source, MovesTo: movesTo, Sketch: near.SketchOf(p.Title, p.Text), Reading: r.v.policy.Reading,
-			Given: policy.Given(verdict.Decision.Metas),
+			MetasHash: policy.MetasHash(verdict.Decision.Metas),
 		},
 		At: r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged,
 	}

@@ -32,13 +32,13 @@ type Visitor struct {
 	hosts    *HostURLs        // counted for traps
 	meter    *meter.Meter
 	crawlLog *crawllog.Log
-	trial    *Sight // looks on in a dry run, else nil
+	trial    *Recording // looks on in a dry run, else nil
 	hasher   *hasher
 
 	addresses      addresses
 	logins         logins
 	walls          walls
-	namers         namers
+	duplicates     pendingDuplicates
 	sitemaps       sitemapCounts
 	cookieTurns    cookieTurns
 	unreadTypes    firstOf     // media types that were logged
@@ -50,7 +50,7 @@ type Visitor struct {
 // Store contains the methods of the store that visits use in addition to the frontier.
 type Store interface {
 	scheduler.Lookuper
-	scheduler.Knower
+	scheduler.KeySet
 	scheduler.Inspector
 	scheduler.Values
 }
@@ -60,9 +60,9 @@ type Sites interface {
 	// InForce returns the rules in force, which differ from those that a page began under if a site has moved or the rules
 	// were reloaded.
 	InForce() *Rules
-	// HomeLeads records the target of a page that may represent a site; zero means that it is a page itself, and firm that
-	// the redirect is permanent.
-	HomeLeads(ctx context.Context, from, to weburl.URL, firm bool) error
+	// ObserveHome records the target of a page that may represent a site; zero means that it is a page itself, and firm
+	// that the redirect is permanent.
+	ObserveHome(ctx context.Context, from, to weburl.URL, firm bool) error
 	// Restrict has the stored URLs of u's origin judged by its robots.txt, which became stricter.
 	Restrict(u weburl.URL)
 	// AwaitRate waits until a request in addition to those of leases is allowed.
@@ -108,4 +108,4 @@ func (r *Visitor) LookForCopies(d *copies.Detector, patterns *copies.Patterns) {
 }
 
 // Watch has visits shown to a dry run.
-func (r *Visitor) Watch(s *Sight) { r.trial = s }
+func (r *Visitor) Watch(s *Recording) { r.trial = s }

@@ -265,7 +265,7 @@ func (c *Client) Open(ctx context.Context, r Request) (body io.ReadCloser, err e
 		return resp.Body, nil
 	}
 	defer resp.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer)) // the status says enough
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer)) // the status is enough
 	return nil, &StatusError{Name: r.Name, Status: resp.StatusCode, Body: answer, Words: Words(answer)}
 }
 

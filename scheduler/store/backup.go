@@ -69,7 +69,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 		}); err != nil {
 			return err
 		}
-		// An engine may end a walk silently at what it cannot read.
+		// An engine may end a walk silently at an unreadable value.
 		if orders := kept.Waiting + kept.Pends; report.URLs != kept.Known || report.Orders != orders {
 			return s.damaged("backup", fmt.Errorf("only %d of %d URLs and %d of %d orders could be read",
 				report.URLs, kept.Known, report.Orders, orders))

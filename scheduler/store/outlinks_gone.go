@@ -34,7 +34,7 @@ func (g *group) takeOutlinks(c *scheduler.Completion, keys []weburl.Key) {
 	}
 }
 
-// leave stores what remains of a forgotten URL, if that is not nil.
+// leave stores the trace of a forgotten URL, if it is not nil.
 func (g *group) leave(k weburl.Key, gone *scheduler.Gone) error {
 	if gone == nil {
 		return nil

@@ -99,7 +99,7 @@ const (
 // changed returns the kind of difference between two texts with one title, OtherText if it is too large.
 func (d *difference) changed() Reason {
 	// Each place where they differ brings 2*(gramWords-2) more grams than pairs. In long
-	// texts it looks like more: of what is added some pairs stand there already.
+	// texts it looks like more, because some of the added pairs already occur.
 	places, one := (d.grams-d.pairs)/(2*(gramWords-2)), 1.5+min(d.own, 400)/800
 	numbers := fewNumbers
 	if d.own > longText {

@@ -65,7 +65,7 @@ type View interface {
 
 // Bodies stores long values in segments, addressed by a segment number and an offset.
 type Bodies interface {
-	// Append stores a value with the next Commit, or before it. It replaces what was stored there. Only the goroutine
+	// Append stores a value with the next Commit, or before it. It replaces an earlier value. Only the goroutine
 	// that commits calls it.
 	Append(segment, offset uint64, value []byte) error
 	// Segment opens a segment for reading. Its errors wrap fs.ErrNotExist, io.EOF or syscall.EIO if bytes are lost.
