@@ -37,7 +37,7 @@ var ErrIndexerDown = errors.New("the indexer did not accept all documents and de
 // Store contains the methods of the store that a crawl uses in addition to the frontier's.
 type Store interface {
 	scheduler.Store
-	// OutboxBytes are the bodies that no target has safely yet, in constant time.
+	// OutboxBytes returns the length of the bodies of all waiting orders, in constant time.
 	OutboxBytes() uint64
 	// OnWork registers fn, which is called with places that get work from the relay's and operators' changes of the
 	// outbox. fn must not wait for a change of the store.
@@ -149,10 +149,10 @@ func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *
 	}
 	ended, end := context.WithCancel(context.Background())
 	c := &Crawl{
-		name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
+		name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay, rounds: newRounds(),
 		persistent: persistent{names: fetcher.NewNames(), jar: auth.NewJar(), hosts: &visit.HostURLs{}},
 		gates:      gates{limits: newLimits(&s), permit: s.Fetcher.Permit},
-		schedules:  schedules{changed: make(chan struct{}, 1)}, rounds: newRounds(), stopping: stopping{ended, end}, crawlLog: crawllog.New(log),
+		schedules:  schedules{changed: make(chan struct{}, 1)}, stopping: stopping{ended, end}, crawlLog: crawllog.New(log),
 	}
 	if s.CookieFile != "" {
 		c.persistent.cookies = auth.OpenCookieFile(s.CookieFile, log)
@@ -161,7 +161,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *
 		}
 	}
 	now := &visit.Rules{Policy: p}
-	if now.FetchState, err = c.newFetchState(ctx, p, nil); err != nil {
+	if now.FetchState, err = c.fetchState(ctx, p, nil); err != nil {
 		return nil, err
 	}
 	c.rules = newInForce(now)
@@ -216,7 +216,7 @@ func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 	return nil
 }
 
-// inForce returns the rules of now.
+// inForce returns the rules in force.
 func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 
 // policy returns the policy in force.
@@ -334,7 +334,7 @@ func (c *Crawl) start(ctx context.Context, renew bool) error {
 	return c.countHosts(ctx)
 }
 
-// Stop takes no new URL; Run ends when the pages in flight are committed.
+// Stop makes the crawl take no new URL; Run returns when the pages in flight are committed.
 func (c *Crawl) Stop() {
 	c.frontier.Stop()
 	c.stopping.end()

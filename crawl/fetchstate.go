@@ -12,9 +12,9 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
 
-// newFetchState creates the fetch state of a policy. old is the one in force, nil at the start; its learnt state is
+// fetchState creates the fetch state of a policy. old is the one in force, nil at the start; its learnt state is
 // adopted.
-func (c *Crawl) newFetchState(ctx context.Context, p *policy.Policy, old *visit.Rules) (g *visit.FetchState, err error) {
+func (c *Crawl) fetchState(ctx context.Context, p *policy.Policy, old *visit.Rules) (g *visit.FetchState, err error) {
 	g = &visit.FetchState{}
 	var before visit.Accesses
 	if old != nil {
@@ -28,8 +28,8 @@ func (c *Crawl) newFetchState(ctx context.Context, p *policy.Policy, old *visit.
 	if g.Traps, err = c.trapsFor(ctx, p, old); err != nil {
 		return nil, err
 	}
-	builder := visit.AccessBuilder{Log: c.log, Jar: c.persistent.jar, Kept: c.persistent.cookies, Complete: c.fetcherSettings}
-	g.Accesses, err = builder.Accesses(p, before)
+	b := visit.AccessBuilder{Log: c.log, Jar: c.persistent.jar, Kept: c.persistent.cookies, Complete: c.fetcherSettings}
+	g.Accesses, err = b.Accesses(p, before)
 	return g, err
 }
 

@@ -84,7 +84,7 @@ func (f *inForce) Superseded() bool {
 	return false
 }
 
-// AwaitPages waits until the pages that are in flight now have ended.
+// AwaitPages waits until all pages now in flight have ended.
 func (f *inForce) AwaitPages(ctx context.Context) error {
 	f.mu.Lock()
 	pages := slices.Collect(maps.Keys(f.pages))
@@ -102,5 +102,5 @@ func (f *inForce) AwaitPages(ctx context.Context) error {
 // Policy returns the policy in force.
 func (f *inForce) Policy() *policy.Policy { return f.now.Load().Policy }
 
-// Robots are the copies of robots.txt in use.
+// Robots returns the cache of robots.txt in use.
 func (f *inForce) Robots() *robots.Cache { return f.now.Load().FetchState.Robots }

@@ -14,7 +14,7 @@ import (
 )
 
 // observeHome records where a page that represents a site leads: the home page of a root, or the page that it moved to.
-// If to is zero, the URL is itself a page; firm is as in heading.
+// If to is zero, the URL is itself a page; firm is MoveEvidence.Permanent.
 func (c *Crawl) observeHome(ctx context.Context, from, to weburl.URL, firm bool) error {
 	p := c.policy()
 	root, ok := p.RootOf(from)

@@ -155,7 +155,7 @@ func (s *selector) selects(r *scheduler.Record) bool {
 	return ok && (s.match == nil || s.match.Match(u)) && (s.group == nil || s.found != nil || s.group.Decide(u).Accept)
 }
 
-// addRoots adds the selected roots of the configuration that are unknown, and returns their number.
+// addRoots adds the selected roots of the configuration that are unknown, and returns the number added.
 func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *scheduler.Frontier) (int, error) {
 	if s.Source != "" || s.Filter != nil {
 		return 0, nil // an unknown URL was never pushed, and has no status

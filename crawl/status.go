@@ -77,8 +77,8 @@ type Status struct {
 	// process started, are for metrics alone.
 	Timings          meter.Timings `json:"-"`
 	CrawlLogFailures int64         `json:"-"`
-	// ConfigError is the reason why the configuration could not be reloaded; the old one is in force then. Whoever reloads
-	// sets it.
+	// ConfigError is the reason why the configuration could not be reloaded; the old one is in force then. The caller of
+	// Reload sets it.
 	ConfigError string `json:"config_error,omitempty"`
 }
 
@@ -157,7 +157,7 @@ func newTargetStatus(t push.TargetStatus) TargetStatus {
 	return s
 }
 
-// String is a line for a person.
+// String returns a line for people.
 func (t TargetStatus) String() string {
 	line := fmt.Sprintf("%s: %d documents and %d deletions sent and %d refused since the start, %d unconfirmed", t.Name, t.Adds, t.Deletions, t.Refused, t.Unsafe)
 	if t.DownSince != nil {

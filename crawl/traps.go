@@ -56,7 +56,7 @@ func (c *Crawl) trapCounts() any {
 	return policy.TrapCounts{Patterns: now.FetchState.Traps.AppendState(nil)}
 }
 
-// Traps are the counts of the traps in force, else the stored ones.
+// Traps returns the counts of the traps in force, else the stored ones.
 func (c *Crawl) Traps(ctx context.Context) (policy.TrapCounts, error) {
 	counts, err := policy.StoredTraps(ctx, c.store)
 	if now, ok := c.trapCounts().(policy.TrapCounts); ok {

@@ -52,7 +52,7 @@ type TrialOf struct {
 	Trap  func(weburl.URL) (string, error)
 }
 
-// trap is Trap, which may be nil.
+// trap calls Trap, which may be nil.
 func (o *TrialOf) trap(u weburl.URL) (string, error) {
 	if o.Trap == nil {
 		return "", nil
@@ -152,7 +152,7 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 	}
 }
 
-// minLoggedPause is the shortest pause that a dry run speaks of before it waits.
+// minLoggedPause is the shortest pause that a dry run logs before it waits.
 const minLoggedPause = 3 * time.Second
 
 // reportPause reports how long and why the dry run waits for the host.
@@ -251,7 +251,7 @@ func withoutTokens(challenges []string) (out []string) {
 	return out
 }
 
-// TrialHeaders are the informative response headers.
+// TrialHeaders returns the informative response headers.
 func TrialHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for _, name := range [...]string{

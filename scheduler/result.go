@@ -101,8 +101,8 @@ type Document struct {
 
 // holds records that a document is on its way to the target.
 func (n *Record) holds(d *Document) {
-	n.Indexed, n.Hash, n.PushedSource, n.Sketch, n.Reading, n.MetasHash = true, d.Hash, d.Source, d.Sketch, d.Reading, d.MetasHash
-	n.LostAt, n.Before = time.Time{}, noSketch
+	n.Hash, n.PushedSource, n.Sketch, n.Reading, n.MetasHash = d.Hash, d.Source, d.Sketch, d.Reading, d.MetasHash
+	n.Indexed, n.LostAt, n.Before = true, time.Time{}, noSketch
 }
 
 // Effect describes the consequences of a lease's result.

@@ -13,7 +13,7 @@ type match struct {
 	original weburl.Key
 	why      scheduler.Reason
 	overlap  uint8
-	like     []weburl.Key // all that is like it, itself first
+	like     []weburl.Key // all similar pages, itself first
 }
 
 // candidate is a page that may be similar, with the text by which it is held.
@@ -101,7 +101,7 @@ func (d *Detector) candidate(s *search, at candidate) (c *Content, isDocument bo
 	return c, of == weburl.Key{}
 }
 
-// candidates are the pages that have the text or the title of a page, in the order of their
+// candidates returns the pages that have the text or the title of a page, in the order of their
 // keys. The mutex is held.
 func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bool) (found []candidate) {
 	add := func(text uint32, key near.Key) bool {

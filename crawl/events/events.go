@@ -132,7 +132,7 @@ func (l *Log) Add(ctx context.Context, e Event) error {
 	return nil
 }
 
-// textMax limits a text in bytes: it may come from a stranger.
+// textMax limits a text in bytes: it may come from the network.
 const textMax = 500
 
 func short(s string) string {

@@ -42,7 +42,7 @@ const (
 	leftMost = 8
 )
 
-// Place is the home of the site that the root's moved to; false if it is at its own place.
+// Place returns the home page of the site that the root's site moved to; false if it has not moved.
 func (m *Move) Place() (weburl.URL, bool) {
 	to, err := weburl.Parse(m.To)
 	if err != nil {
@@ -54,12 +54,12 @@ func (m *Move) Place() (weburl.URL, bool) {
 
 // MoveEvidence is the target of a page that represents a site.
 type MoveEvidence struct {
-	From, To weburl.URL // to is zero if from is a page itself
+	From, To weburl.URL // To is zero if From is itself a page
 	// Permanent means that this may move a site: a permanent redirect.
 	Permanent bool
 	// Inside means that To is already in the site of a root.
 	Inside bool
-	// Own and There report whether documents are stored of the root's own place, and of the new one.
+	// Own and There report whether documents of the root's own place, and of the new one, are stored.
 	Own, There bool
 	Now        time.Time
 }
@@ -117,7 +117,7 @@ func (m Move) moveTo(root, place weburl.URL, h *MoveEvidence) Move {
 	return Move{To: h.To.String(), Left: minus(m.Left, OriginsOf(h.To))}
 }
 
-// leaving records that the site is no longer crawled at a place; documents reports whether some of it are stored.
+// leaving records that the site is no longer crawled at a place; documents reports whether documents of it are stored.
 func (m Move) leaving(place weburl.URL, documents bool) Move {
 	if documents {
 		m.Left = append(minus(m.Left, []string{place.Origin()}), place.Origin())
@@ -149,7 +149,7 @@ func (m Move) seen(to weburl.URL, h *MoveEvidence) Move {
 	return m
 }
 
-// unseen forgets where a page led.
+// unseen removes the page's target from Seen.
 func (m Move) unseen(h *MoveEvidence) Move {
 	if _, ok := m.Seen[h.From.String()]; !ok {
 		return m

@@ -206,7 +206,7 @@ func (a *pass) saveWidth(ctx context.Context, p *policy.Policy) error {
 	return p.SaveWidth(ctx, a.store)
 }
 
-// restart takes a new state over once it is stored. The mutex is held.
+// restart adopts a new state once it is stored. The mutex is held.
 func (a *pass) restart(ctx context.Context, s Progress) error {
 	if err := a.save(ctx, s); err != nil {
 		return err
@@ -239,7 +239,7 @@ func (a *pass) wake() {
 	}
 }
 
-// status is the present state, and a channel that is closed when it is done.
+// status returns the present state, and a channel that is closed when the pass is done.
 func (a *pass) status() (Progress, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -54,7 +54,7 @@ func reviewOf(p *policy.Policy, u weburl.URL, r *scheduler.Record) review {
 	return reviewWith(p, u, r, new(actionrules.Scratch))
 }
 
-// reviewWith is reviewOf with memory that is used again.
+// reviewWith is reviewOf with reused memory.
 func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) review {
 	link := policy.Recorded(u, r)
 	if r.Kind.IsSource() {

@@ -56,7 +56,7 @@ func (o *review) timed(r *scheduler.Record) timed {
 	return t
 }
 
-// time returns the record its time, if it gets another.
+// time returns the record with its new time, and the kind of change.
 func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
 	if o.retiming == nil || !o.Inside() || policy.Outside(&r) != 0 || r.State == scheduler.Waiting {
 		return r, untimed

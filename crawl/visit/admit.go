@@ -73,7 +73,7 @@ func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]schedul
 	return kept, nil
 }
 
-// admitted are links without the new ones that are traps, or that patterns cut off.
+// admitted returns the links without new ones that are traps, or that patterns cut off.
 func (v *visit) admitted(ctx context.Context, links []scheduler.Link) ([]scheduler.Link, error) {
 	links, err := v.followed(ctx, links)
 	if err != nil || v.fetchState.Traps == nil {
@@ -94,7 +94,7 @@ func (v *visit) admitted(ctx context.Context, links []scheduler.Link) ([]schedul
 	return kept, nil
 }
 
-// admits asks the traps about a link that everything else accepts. A known link passes without being counted. A link
+// admits applies the traps to a link that everything else accepts. A known link passes without being counted. A link
 // that is found twice before it is stored, by two pages or as link and canonical, is counted twice.
 func (v *visit) admits(ctx context.Context, by *Rules, u weburl.URL) (crawlspace.Reason, bool, error) {
 	if by.FetchState.Traps == nil {
@@ -107,7 +107,7 @@ func (v *visit) admits(ctx context.Context, by *Rules, u weburl.URL) (crawlspace
 	return reason, ok, nil
 }
 
-// admitNew asks the traps, which must be configured, about an unknown link.
+// admitNew applies the traps, which must be configured, to an unknown link.
 func (v *visit) admitNew(by *Rules, u weburl.URL) (crawlspace.Reason, bool) {
 	reason, ok := by.FetchState.Traps.Admit(u)
 	if ok {

@@ -229,7 +229,7 @@ func (n *pendingDuplicates) take(canonical weburl.Key) []string {
 	return pages
 }
 
-// remove reports whether the page was still there.
+// remove removes a page, and reports whether it was present.
 func (n *pendingDuplicates) remove(canonical weburl.Key, page string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

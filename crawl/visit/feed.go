@@ -28,7 +28,7 @@ type items struct {
 	ctx   context.Context
 	base  weburl.Base
 	at    time.Time
-	batch []scheduler.Link // on their way into the store
+	batch []scheduler.Link // to be stored
 	sum   [16]byte
 	keys  []weburl.Key // of all documents
 	out   []weburl.Key // listed items that rules exclude
@@ -89,7 +89,7 @@ func (r *items) item(i feeds.Item) error {
 	return r.document(i.Reference(), p)
 }
 
-// document takes an item as a document under its URL. An item without a URL is ignored.
+// document makes an item a document under its URL. An item without a URL is ignored.
 func (r *items) document(href string, p extract.Page) error {
 	u, err := r.base.Resolve(href)
 	if href == "" || err != nil {
@@ -221,7 +221,7 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 	return p, true
 }
 
-// ofHost are the links to the page's own host.
+// ofHost returns the links to the page's own host.
 func (v *visit) ofHost(links []extract.Link) []extract.Link {
 	b := BaseOf(v.lease.URL, extract.Page{})
 	own := links[:0]

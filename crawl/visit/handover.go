@@ -33,7 +33,7 @@ type handedOver struct {
 	after sync.WaitGroup // goroutines of pages that wait for the store again
 
 	mu    sync.Mutex
-	room  sync.Cond // of mu: there is room
+	room  sync.Cond // on mu: there is room
 	empty sync.Cond // on mu: no outcome is being stored
 	pages list.List // of time.Time, the oldest first
 	bytes int

@@ -59,8 +59,7 @@ func (v *visit) logRoot(r *scheduler.Result) {
 	}
 }
 
-// isHome takes in that the URL is a page, which may end the move of a site: its links are
-// judged by that already.
+// isHome records that the URL is a page, which may end the move of a site: its links are already judged by that.
 func (v *visit) isHome(ctx context.Context) error {
 	before := v.visitor.sites.InForce()
 	err := v.visitor.sites.ObserveHome(ctx, v.lease.URL, weburl.URL{}, true)

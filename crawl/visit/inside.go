@@ -84,7 +84,7 @@ func (s *search) next() tree.Picked {
 	return s.found.Picked[s.taken-1]
 }
 
-// extraction are the Fields to extract from a page: from the whole page, from its kept part, or without a search.
+// extraction holds the Fields to extract from a page: from the whole page, from its kept part, or without a search.
 type extraction struct {
 	fields      []*policy.Field
 	by          []*search
@@ -180,7 +180,7 @@ func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) 
 	return nil
 }
 
-// partReason is the reason of a pick that failed while others did not.
+// partReason returns the reason of a pick that failed while others succeeded.
 func partReason(failed string) documents.Reason {
 	if failed == tree.Late {
 		return documents.TooSlow

@@ -30,7 +30,7 @@ const (
 // pageRequests makes the requests of one page that is rendered.
 type pageRequests struct {
 	visit  *visit
-	public bool // the page may be anybody's: it came from no internal address
+	public bool // the page did not come from an internal address
 
 	mu     sync.Mutex
 	hosts  map[weburl.HostKey]*askedHost

@@ -141,7 +141,7 @@ func (v *visit) freeOfRobots(ctx context.Context) (bool, error) {
 // robotsOf returns the URL of the robots.txt that applies to u.
 func robotsOf(u weburl.URL) string { return u.Origin() + "/robots.txt" }
 
-// namedBy are the sitemaps that the robots.txt of u's origin names.
+// namedBy returns the sitemaps that the robots.txt of u's origin names.
 func namedBy(rules *robots.Rules, u weburl.URL) map[weburl.Key]weburl.URL {
 	if rules == nil {
 		return nil
@@ -214,8 +214,7 @@ func (v *visit) sourceOutside(ctx context.Context) (step, error) {
 	return shutOut(&scheduler.Exclusion{Reason: scheduler.ReasonNotNamed, Words: notNamed}), nil
 }
 
-// sourceRequest is the request for a source, conditional if it was read by the same
-// rules and settings.
+// sourceRequest returns the request for a source, conditional if the source was read by the same rules and settings.
 func (v *visit) sourceRequest() fetcher.Request {
 	r := &v.lease.Record
 	q := fetcher.Request{URL: v.lease.URL}

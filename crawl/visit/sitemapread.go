@@ -52,7 +52,7 @@ type reading struct {
 	bad int // entries: all, of other hosts, excluded by rules, beyond the host's limit, not URLs
 }
 
-// readSource takes links and documents out of the 200 of a source.
+// readSource extracts links and documents from the 200 of a source.
 func (v *visit) readSource(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	directives := extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.Settings.RobotsAgent)
 	if directives.NoFollow && !v.policy.Settings.IgnoreNoFollow {
@@ -167,7 +167,7 @@ func (r *reading) entry(e feeds.Entry) error {
 	return nil
 }
 
-// hinted is the latest time at which an entry may have changed.
+// hinted returns the latest time at which an entry may have changed.
 func hinted(e feeds.Entry) time.Time {
 	if !e.Day {
 		return e.LastMod

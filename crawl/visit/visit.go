@@ -60,9 +60,9 @@ type leaseEnded struct{ cause error }
 func (e leaseEnded) Error() string { return fmt.Sprintf("the lease has ended: %v", e.cause) }
 
 // Page takes one lease through all stages: rules, robots.txt, fetch, read, judge the
-// links. It returns the requests that it made, once the outcome is handed over to be stored. ended
-// is called once, in any goroutine, when that has been done or has failed, and all that
-// follows from it is done: perhaps before Page returns.
+// links. It returns the requests that it made, once the outcome is handed over to be stored. ended is called exactly
+// once, from any goroutine, after the outcome is stored or has failed and its consequences are complete. It may be
+// called before Page returns.
 func (r *Visitor) Page(ctx context.Context, by *Rules, lease *scheduler.Lease, slot *meter.Slot, ended func(error)) Asked {
 	v := &visit{
 		visitor: r, frontier: r.frontier, store: r.store, log: r.log, meter: r.meter, began: by.Policy,
@@ -111,8 +111,7 @@ func (v *visit) wait(ctx context.Context, until time.Time, why scheduler.Reason,
 	return leaseEnded{v.frontier.Wait(ctx, v.lease, until, why, detail)}
 }
 
-// stages takes the lease up to its outcome. With an error that is not leaseEnded the lease
-// is the visit's still.
+// stages takes the lease up to its outcome. After an error that is not leaseEnded the visit still holds the lease.
 func (v *visit) stages(ctx context.Context) (step, error) {
 	if s, err := v.outside(ctx); err != nil || s.outcome != nil {
 		return s, err
@@ -194,7 +193,7 @@ func walled(ctx context.Context, v *visit, r *fetcher.Response, whole bool) erro
 	return v.wait(context.WithoutCancel(ctx), now.Add(wallWait), scheduler.ReasonBotWall, words)
 }
 
-// shutOut is the step of a URL that is not requested.
+// shutOut returns the step of a URL that is not requested.
 func shutOut(by *scheduler.Exclusion) step {
 	return step{outcome: &scheduler.Result{Excluded: by}}
 }
@@ -253,7 +252,7 @@ func conditional(q fetcher.Request, r *scheduler.Record) fetcher.Request {
 	return q
 }
 
-// failed is the outcome of a request without a usable response.
+// failed returns the outcome of a request without a usable response.
 func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	if ctx.Err() != nil {
 		return s, ctx.Err()
@@ -294,7 +293,7 @@ func readAgain(ctx context.Context, v *visit, result *scheduler.Result) error {
 	return nil
 }
 
-// read takes links and document out of a 200.
+// read extracts links and the document from a 200.
 func (v *visit) read(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	if response.Refused {
 		result.Reason, result.NoDocument = scheduler.ReasonMediaType, v.mime(response.Header.Get("Content-Type")).Reason.String()

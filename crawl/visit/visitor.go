@@ -32,7 +32,7 @@ type Visitor struct {
 	hosts    *HostURLs        // counted for traps
 	meter    *meter.Meter
 	crawlLog *crawllog.Log
-	trial    *Recording // looks on in a dry run, else nil
+	trial    *Recording // records the visit in a dry run; nil otherwise
 	hasher   *hasher
 
 	addresses      addresses
@@ -102,10 +102,10 @@ func New(p Parts) *Visitor {
 	return &Visitor{frontier: p.Frontier, store: p.Store, log: p.Log, sites: p.Sites, hosts: p.Hosts, meter: p.Meter, crawlLog: p.CrawlLog, handed: newHandedOver(), hasher: newHasher(p.HashKey)}
 }
 
-// LookForCopies has the visits compare documents by d, and learn patterns, which may be nil.
+// LookForCopies makes the visits compare documents by d, and learn patterns, which may be nil.
 func (r *Visitor) LookForCopies(d *copies.Detector, patterns *copies.Patterns) {
 	r.copies, r.patterns = d, patterns
 }
 
-// Watch has visits shown to a dry run.
+// Watch makes visits record themselves in t, for a dry run.
 func (r *Visitor) Watch(s *Recording) { r.trial = s }

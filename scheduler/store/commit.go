@@ -40,8 +40,7 @@ func (s *Store) do(ctx context.Context, w *write) error {
 	}
 }
 
-// take passes a change to the committer. The settler reports its result later; until then the method counts as under
-// way.
+// take passes a change to the committer. The settler reports its result later; until then the call counts as running.
 func (s *Store) take(ctx context.Context, w *write) error {
 	if err := s.enter(ctx); err != nil {
 		return err

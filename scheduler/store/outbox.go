@@ -99,7 +99,7 @@ func (s *Store) order(key, value []byte) (seq uint64, k weburl.Key, o record.Ord
 }
 
 // Safe implements push.Outbox. Many entries are removed in several steps, and the cursor moves with them. A seq above
-// the newest order's is treated as that one.
+// that of the newest order counts as that one.
 func (o outbox) Safe(ctx context.Context, target string, seq uint64) error {
 	return o.s.changeAlone(ctx, func(g *group) error { return g.safe(ctx, target, seq) })
 }

@@ -86,8 +86,7 @@ const (
 	// broken by it.
 	minAdded, maxSentence, maxAdded = 5, 80, 0.25
 	joint                           = 1.6
-	// Of a sentence instead of another there are five, which make six pairs, and about a
-	// seventh of the text.
+	// A replaced sentence has at least five words, which make six pairs, and at most about a seventh of the text.
 	minExchanged, maxExchanged = 5.8, 0.12
 	// With this many own pairs or more, a word may differ besides numbers or a sentence.
 	minMonth, minExchange = 65, 85

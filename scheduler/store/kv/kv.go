@@ -42,8 +42,8 @@ type Engine interface {
 	Room() error
 	// Limits returns the limits of one commit.
 	Limits() Limits
-	// Version returns the number of the last commit, which rises from commit to commit and from process to process; 0
-	// if nothing was ever stored.
+	// Version returns the number of the last commit, which rises with each commit, also across processes; 0 if nothing was
+	// ever stored.
 	Version() uint64
 	// Check reads everything and returns an error if a checksum does not match.
 	Check() error
