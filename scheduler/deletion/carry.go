@@ -120,8 +120,8 @@ func (b *hostLosses) count(ctx context.Context, n, gone int) error {
 	return b.d.pool.store(ctx, b.d.store, poolName, b.now)
 }
 
-// move moves losses. It passes over those whose URL is being fetched: the response decides,
-// and if it says nothing, they are judged again.
+// move moves losses. It passes over those whose URL is being fetched: the response decides, and if it is not
+// conclusive, they are judged again.
 func (b *hostLosses) move(ctx context.Context, keys []weburl.Key, m *moving) error {
 	n, err := b.d.moveAll(ctx, keys, m)
 	if b.pending -= n; n < len(keys) {
@@ -130,9 +130,9 @@ func (b *hostLosses) move(ctx context.Context, keys []weburl.Key, m *moving) err
 	return err
 }
 
-// Release carries out the selected losses on the operator's request, whatever their host is like and however many there
-// are, but none that is found later. It returns their number. The error is ErrNotFound if f selects only an edit, and
-// that edit is unknown.
+// Release carries out the selected losses on the operator's request, regardless of their host and their number, but no
+// loss that is found later. It returns their number. The error is ErrNotFound if f selects only an edit, and that edit
+// is unknown.
 func (d *Owner) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
