@@ -39,7 +39,7 @@ func withoutRow() map[string]string {
 		"Remove": elements, "Converters": elements, "Inside": elements, "Mapping": elements, "Refreshes": elements, "Fetches": elements, "DenyPrivate": elements, "Sources": elements, "Rounds": elements, "ListsOnly": elements,
 		"Frontier.Weights": elements, "Frontier.Throttles": elements, "CrawlLog": elements,
 		"PushContent": derived, "Robots.Agent": derived, "Fetcher.MaxConnectionsPerHost": derived, "Frontier.LeavesTarget": derived, "OnlySources": derived,
-		"Frontier.Levels": crawls, "Frontier.Sections": crawls, "NamedOnce": crawls, "Frontier.DeletionBody": crawls, "Fetcher.Exempt": crawls, "Fetcher.DenyPrivate": crawls, "Fetcher.Pace": crawls,
+		"Frontier.Levels": crawls, "Frontier.Sections": crawls, "KnownXMLFiles": crawls, "Frontier.DeletionBody": crawls, "Fetcher.Exempt": crawls, "Fetcher.DenyPrivate": crawls, "Fetcher.Pace": crawls,
 		"Fetcher.Judge": crawls,
 		"Documents":     program, "CookieFile": program, "Convert": program, "Renderer": program, "Pages": program, "Reading.Supervisor": program, "Fetcher.Accept": program, "Fetcher.MaxHeaderBytes": program,
 		"Fetcher.Resolver": program, "Fetcher.Connect": program, "Fetcher.Names": program, "Fetcher.Permit": program, "Reading.Command": program,

@@ -134,7 +134,7 @@ func parse(name string, raw []byte, lookups Lookups, quick bool) (*File, Report)
 	var report Report
 	p := &parser{lookups: lookups.withDefaults(), report: &report, schema: newSchema(), quick: quick}
 	file := p.parse(name, raw)
-	p.tellInert()
+	p.warnOfInert()
 	report.mainFile = name
 	report.sort(name)
 	report.silence(p.allowed)

@@ -36,9 +36,9 @@ func conflicts(rules []actionrules.Rule) []actionrules.Warning {
 	return warnings
 }
 
-// ignoredForGood warns of rules that ignore their URLs and also set other properties of them, if no later rule can
+// alwaysIgnored warns of rules that ignore their URLs and also set other properties of them, if no later rule can
 // accept them again.
-func ignoredForGood(rules []actionrules.Rule) []actionrules.Warning {
+func alwaysIgnored(rules []actionrules.Rule) []actionrules.Warning {
 	var warnings []actionrules.Warning
 	var accept []*actionrules.Rule // after the examined rule
 	for i, compared := len(rules)-1, 0; i >= 0 && compared <= maxCompared; i-- {

@@ -29,7 +29,7 @@ func (p *parser) warnings(c *Crawler) {
 		warn(actionrules.DoubtfulPatterns(c.Rules.Rules), conflicts(c.Rules.Rules))
 		return
 	}
-	warn(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), ignoredForGood(c.Rules.Rules),
+	warn(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), alwaysIgnored(c.Rules.Rules),
 		unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c), c.UntakenSources(),
 		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches), idleChoices("Refresh", c.ages),
 		contradictions("Refresh", c.refreshed), contradictions("Field", c.fields), contradictions("MainContent", c.mains),
@@ -125,8 +125,8 @@ type inert struct {
 	name string
 }
 
-// tellInert adds one note about the settings without effect, at the first position.
-func (p *parser) tellInert() {
+// warnOfInert adds one note about the settings without effect, at the first position.
+func (p *parser) warnOfInert() {
 	if len(p.inert) == 0 {
 		return
 	}

@@ -37,7 +37,7 @@ var ErrIndexerDown = errors.New("the indexer did not accept all documents and de
 // Store contains the methods of the store that a crawl uses in addition to the frontier's.
 type Store interface {
 	scheduler.Store
-	// OutboxBytes are the bodies that no target has safely yet, in constant time.
+	// OutboxBytes returns the length of the bodies of all waiting orders, in constant time.
 	OutboxBytes() uint64
 	// OnWork registers fn, which is called with places that get work from the relay's and operators' changes of the
 	// outbox. fn must not wait for a change of the store.
@@ -47,7 +47,7 @@ type Store interface {
 // Relay pushes the outbox. A *push.Relay is one.
 type Relay interface {
 	Run(ctx context.Context) error
-	Urge() (done func())
+	Flush() (done func())
 	Drained(ctx context.Context) error
 	Status() []push.TargetStatus
 	Times() []push.Times
@@ -55,24 +55,24 @@ type Relay interface {
 
 // Crawl is one Crawler element at work. Its methods may be called concurrently.
 type Crawl struct {
-	name      string
-	workers   int
-	log       *slog.Logger
-	store     Store
-	frontier  *scheduler.Frontier
-	deletions *deletion.Owner
-	relay     Relay
-	rules     *inForce
-	visitor   *visit.Visitor
-	reviewer  *review.Reviewer
-	copies    *copies.Detector // nil if copies are not detected
-	patterns  *copies.Patterns // nil if patterns are not learnt
-	meter     meter.Meter
-	crawlLog  *crawllog.Log
-	lasting   lasting
-	gates     gates
-	schedules schedules
-	rounds    rounds
+	name       string
+	workers    int
+	log        *slog.Logger
+	store      Store
+	frontier   *scheduler.Frontier
+	deletions  *deletion.Owner
+	relay      Relay
+	rules      *inForce
+	visitor    *visit.Visitor
+	reviewer   *review.Reviewer
+	copies     *copies.Detector // nil if copies are not detected
+	patterns   *copies.Patterns // nil if patterns are not learnt
+	meter      meter.Meter
+	crawlLog   *crawllog.Log
+	persistent persistent
+	gates      gates
+	schedules  schedules
+	rounds     rounds
 
 	replacing sync.Mutex  // held while other rules come into force, and before pages are fetched
 	allowed   atomic.Bool // AllowNextEdit
@@ -80,8 +80,8 @@ type Crawl struct {
 	stopping  stopping
 }
 
-// lasting outlives reloads.
-type lasting struct {
+// persistent holds the parts of a Crawl that outlive reloads.
+type persistent struct {
 	names   *fetcher.Names   // DNS answers, for all fetchers
 	jar     *auth.Jar        // cookies of all sites, with EnableCookies
 	cookies *auth.CookieFile // stores cookies, also those of log-ins; nil for none
@@ -149,19 +149,19 @@ func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *
 	}
 	ended, end := context.WithCancel(context.Background())
 	c := &Crawl{
-		name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
-		lasting:   lasting{names: fetcher.NewNames(), jar: auth.NewJar(), hosts: &visit.HostURLs{}},
-		gates:     gates{limits: newLimits(&s), permit: s.Fetcher.Permit},
-		schedules: schedules{changed: make(chan struct{}, 1)}, rounds: newRounds(), stopping: stopping{ended, end}, crawlLog: crawllog.New(log),
+		name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay, rounds: newRounds(),
+		persistent: persistent{names: fetcher.NewNames(), jar: auth.NewJar(), hosts: &visit.HostURLs{}},
+		gates:      gates{limits: newLimits(&s), permit: s.Fetcher.Permit},
+		schedules:  schedules{changed: make(chan struct{}, 1)}, stopping: stopping{ended, end}, crawlLog: crawllog.New(log),
 	}
 	if s.CookieFile != "" {
-		c.lasting.cookies = auth.OpenCookieFile(s.CookieFile, log)
+		c.persistent.cookies = auth.OpenCookieFile(s.CookieFile, log)
 		if s.EnableCookies && s.KeepCookies {
-			c.lasting.cookies.ResumeSites(c.lasting.jar)
+			c.persistent.cookies.ResumeSites(c.persistent.jar)
 		}
 	}
 	now := &visit.Rules{Policy: p}
-	if now.Gear, err = c.equip(ctx, p, nil); err != nil {
+	if now.FetchState, err = c.fetchState(ctx, p, nil); err != nil {
 		return nil, err
 	}
 	c.rules = newInForce(now)
@@ -175,7 +175,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *
 		return nil, err
 	}
 	c.visitor = visit.New(visit.Parts{
-		HashKey: key, Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.lasting.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
+		HashKey: key, Frontier: c.frontier, Store: store, Log: log, Sites: visitSites{c}, Hosts: c.persistent.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
 	})
 	if err := c.lookForCopies(ctx, &s); err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 	return nil
 }
 
-// inForce returns the rules of now.
+// inForce returns the rules in force.
 func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 
 // policy returns the policy in force.
@@ -253,7 +253,7 @@ func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Sl
 // Run crawls until ctx ends (then at once), Stop was called (then after the pages in flight), or the work of once is
 // done. It stops workers, outbox, frontier and relay, in this order. It must be called once.
 func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
-	defer func() { c.inForce().Gear.Accesses.Close() }()
+	defer func() { c.inForce().FetchState.Accesses.Close() }()
 	defer func() { err = errors.Join(err, c.crawlLog.Close()) }()
 	if c.frontier.Paused() && once.ends() {
 		return ErrPaused
@@ -334,7 +334,7 @@ func (c *Crawl) start(ctx context.Context, renew bool) error {
 	return c.countHosts(ctx)
 }
 
-// Stop takes no new URL; Run ends when the pages in flight are committed.
+// Stop makes the crawl take no new URL; Run returns when the pages in flight are committed.
 func (c *Crawl) Stop() {
 	c.frontier.Stop()
 	c.stopping.end()

@@ -12,7 +12,7 @@ import (
 // hashKeyName is the value with the key of document hashes. It is stored with the hashes, so that a backup contains it.
 const hashKeyName = "crawl.hashkey"
 
-// hashKey returns the store's key for the hashes of documents. A new store gets one.
+// hashKey returns the store's key for the hashes of documents. It creates one in a new store.
 func hashKey(ctx context.Context, store Store) (key visit.HashKey, err error) {
 	stored, err := store.Value(ctx, scheduler.CrawlValue(hashKeyName))
 	switch {

@@ -48,23 +48,23 @@ func (f *inForce) end(page *flight) {
 	defer f.mu.Unlock()
 	delete(f.pages, page)
 	close(page.ended)
-	f.closeUnused(page.rules.Gear)
+	f.closeUnused(page.rules.FetchState)
 }
 
 // swap puts other rules in force.
 func (f *inForce) swap(r *visit.Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.closeUnused(f.now.Swap(r).Gear)
+	f.closeUnused(f.now.Swap(r).FetchState)
 }
 
 // closeUnused closes resources that no fetch uses any more. The mutex is held.
-func (f *inForce) closeUnused(g *visit.Gear) {
-	if f.now.Load().Gear == g {
+func (f *inForce) closeUnused(g *visit.FetchState) {
+	if f.now.Load().FetchState == g {
 		return
 	}
 	for page := range f.pages {
-		if page.rules.Gear == g {
+		if page.rules.FetchState == g {
 			return
 		}
 	}
@@ -84,7 +84,7 @@ func (f *inForce) Superseded() bool {
 	return false
 }
 
-// AwaitPages waits until the pages that are in flight now have ended.
+// AwaitPages waits until all pages now in flight have ended.
 func (f *inForce) AwaitPages(ctx context.Context) error {
 	f.mu.Lock()
 	pages := slices.Collect(maps.Keys(f.pages))
@@ -102,5 +102,5 @@ func (f *inForce) AwaitPages(ctx context.Context) error {
 // Policy returns the policy in force.
 func (f *inForce) Policy() *policy.Policy { return f.now.Load().Policy }
 
-// Robots are the copies of robots.txt in use.
-func (f *inForce) Robots() *robots.Cache { return f.now.Load().Gear.Robots }
+// Robots returns the cache of robots.txt in use.
+func (f *inForce) Robots() *robots.Cache { return f.now.Load().FetchState.Robots }

@@ -51,9 +51,9 @@ func (c *Crawl) jobs(once bool) []job {
 		})},
 	}
 	if once {
-		jobs = append(jobs, job{"waits", func(ctx context.Context) error { return tellWaits(ctx, c) }})
+		jobs = append(jobs, job{"waits", func(ctx context.Context) error { return logWaits(ctx, c) }})
 	}
-	if c.lasting.cookies != nil {
+	if c.persistent.cookies != nil {
 		jobs = append(jobs, job{"cookies", c.keepCookies})
 	}
 	if c.patterns != nil {
@@ -78,9 +78,9 @@ func (c *Crawl) keepCookies(ctx context.Context) error {
 		now := c.inForce()
 		var sites *auth.Jar
 		if s := &now.Policy.Settings; s.EnableCookies && s.KeepCookies {
-			sites = c.lasting.jar
+			sites = c.persistent.jar
 		}
-		if err := c.lasting.cookies.Save(now.Gear.Accesses.Kept(), sites); err != nil {
+		if err := c.persistent.cookies.Save(now.FetchState.Accesses.Kept(), sites); err != nil {
 			c.log.Error("cannot store cookies; sessions log in again after a restart", "error", err)
 		}
 	}

@@ -112,7 +112,7 @@ func (l *limits) got(t *token) {
 	<-l.turn
 }
 
-// back returns the token of a request that was not made, for use at once.
+// back returns the token of a request that was not made, for immediate use.
 func (l *limits) back(t token) {
 	if !t.limited || time.Since(t.at) > burst {
 		return
@@ -122,7 +122,7 @@ func (l *limits) back(t token) {
 	l.spare, l.since = l.spare+1, time.Now()
 }
 
-// takeSpare takes a token that came back just now.
+// takeSpare takes a token that was returned recently.
 func (l *limits) takeSpare() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +136,7 @@ func (l *limits) takeSpare() bool {
 	return taken
 }
 
-// pay charges bytes that came, and waits until there was room for them.
+// pay charges received bytes, and waits until the limit allows them.
 func (l *limits) pay(ctx context.Context, n int) error {
 	for n > 0 {
 		part := n

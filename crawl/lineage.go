@@ -44,8 +44,8 @@ func newLineage(p *policy.Policy, store scheduler.Reader, group string) *lineage
 	return l
 }
 
-// leadsTo reports whether a stored URL was found from one of the roots, and from no other root on the way.
-func (l *lineage) leadsTo(ctx context.Context, k weburl.Key, r *scheduler.Record) (bool, error) {
+// includes reports whether a stored URL was found from one of the roots, and from no other root on the way.
+func (l *lineage) includes(ctx context.Context, k weburl.Key, r *scheduler.Record) (bool, error) {
 	var way []weburl.Key
 	found := false
 	for len(way) < lineageLongest {

@@ -260,7 +260,7 @@ func TestSessionSurvivesReload(t *testing.T) {
 		if s := reloaded(1); s.State != "good" || s.LogIns != 1 {
 			t.Errorf("with the same settings: %v", s)
 		}
-		if !c.inForce().Gear.Accesses.Adopted() {
+		if !c.inForce().FetchState.Accesses.Adopted() {
 			t.Error("the session does not ask by the new settings")
 		}
 		if s := reloaded(2); s.State != "logged out" || s.LogIns != 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// homeLeads records where a page that represents a site leads: the home page of a root, or the page that it moved to.
-// If to is zero, the URL is itself a page; firm is as in heading.
-func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) error {
+// observeHome records where a page that represents a site leads: the home page of a root, or the page that it moved to.
+// If to is zero, the URL is itself a page; firm is MoveEvidence.Permanent.
+func (c *Crawl) observeHome(ctx context.Context, from, to weburl.URL, firm bool) error {
 	p := c.policy()
 	root, ok := p.RootOf(from)
 	if _, known := p.Moved[root.String()]; !ok || to.IsZero() && !known {
@@ -26,11 +26,11 @@ func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) e
 		if !ok {
 			return old, nil
 		}
-		h, err := c.heading(ctx, old, root, from, to)
+		h, err := c.moveEvidence(ctx, old, root, from, to)
 		if err != nil {
 			return nil, err
 		}
-		h.Firm = firm
+		h.Permanent = firm
 		before := old.Moved[root.String()]
 		after := before.After(root, &h)
 		if reflect.DeepEqual(before, after) {
@@ -47,9 +47,9 @@ func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) e
 	})
 }
 
-// heading gathers the facts needed to judge where a page of a root's site leads.
-func (c *Crawl) heading(ctx context.Context, p *policy.Policy, root, from, to weburl.URL) (h policy.Heading, err error) {
-	h = policy.Heading{From: from, To: to, Now: time.Now().UTC().Truncate(time.Second)}
+// moveEvidence gathers the facts needed to judge where a page of a root's site leads.
+func (c *Crawl) moveEvidence(ctx context.Context, p *policy.Policy, root, from, to weburl.URL) (h policy.MoveEvidence, err error) {
+	h = policy.MoveEvidence{From: from, To: to, Now: time.Now().UTC().Truncate(time.Second)}
 	if !to.IsZero() {
 		if h.To, err = c.endOf(ctx, to); err != nil {
 			return h, err
@@ -112,25 +112,25 @@ func (c *Crawl) move(ctx context.Context, old *policy.Policy, moved policy.Moves
 	return p, policy.SaveMoves(ctx, c.store, moved)
 }
 
-// siteKeeper is the part of a Crawl that visits use.
-type siteKeeper struct{ c *Crawl }
+// visitSites is the part of a Crawl that visits use.
+type visitSites struct{ c *Crawl }
 
 // InForce implements visit.Sites.
-func (k siteKeeper) InForce() *visit.Rules { return k.c.inForce() }
+func (k visitSites) InForce() *visit.Rules { return k.c.inForce() }
 
-// HomeLeads implements visit.Sites.
-func (k siteKeeper) HomeLeads(ctx context.Context, from, to weburl.URL, firm bool) error {
-	return k.c.homeLeads(ctx, from, to, firm)
+// ObserveHome implements visit.Sites.
+func (k visitSites) ObserveHome(ctx context.Context, from, to weburl.URL, firm bool) error {
+	return k.c.observeHome(ctx, from, to, firm)
 }
 
 // Restrict implements visit.Sites.
-func (k siteKeeper) Restrict(u weburl.URL) { k.c.reviewer.Restrict(u) }
+func (k visitSites) Restrict(u weburl.URL) { k.c.reviewer.Restrict(u) }
 
 // AwaitRate implements visit.Sites.
-func (k siteKeeper) AwaitRate(ctx context.Context) error { return k.c.gates.limits.await(ctx) }
+func (k visitSites) AwaitRate(ctx context.Context) error { return k.c.gates.limits.await(ctx) }
 
 // WasRoot implements visit.Sites.
-func (k siteKeeper) WasRoot(key weburl.Key) bool {
-	former := k.c.lasting.former.Load()
+func (k visitSites) WasRoot(key weburl.Key) bool {
+	former := k.c.persistent.former.Load()
 	return former != nil && (*former)[key]
 }

@@ -14,8 +14,8 @@ import (
 // Reload applies new settings while the crawl runs. Invalid settings change nothing; after an error of the store they
 // may or may not be in force. Pages in flight finish under the rules that they began with, and are judged by the new
 // ones then; new roots are added; if rules or crawl space differ, all stored URLs are judged again in the background.
-// To change the name is an error; Workers take effect after a restart, which is logged. What is no part of Settings
-// (the store and its durability, push targets) takes a restart, too. It may be called at any time, also before Run.
+// Changing the name is an error; Workers take effect after a restart, which is logged. Everything outside Settings (the
+// store and its durability, push targets) requires a restart, too. It may be called at any time, also before Run.
 func (c *Crawl) Reload(ctx context.Context, s policy.Settings) error {
 	change, err := c.Prepare(ctx, s)
 	if err != nil {
@@ -30,7 +30,7 @@ type Change struct {
 	c        *Crawl
 	settings policy.Settings
 	old, new *visit.Rules
-	log      crawllog.File // nil without one
+	log      crawllog.File // nil: no crawl log
 	renew    bool          // RenewNow
 }
 
@@ -65,8 +65,8 @@ func (ch *Change) make(ctx context.Context) error {
 		return err
 	}
 	ch.old = ch.c.inForce()
-	gear, err := ch.c.equip(ctx, p, ch.old)
-	ch.new = &visit.Rules{Policy: p, Gear: gear}
+	state, err := ch.c.fetchState(ctx, p, ch.old)
+	ch.new = &visit.Rules{Policy: p, FetchState: state}
 	return err
 }
 
@@ -119,7 +119,7 @@ func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Po
 	if err != nil || p == old.Policy {
 		return err
 	}
-	return c.enforce(ctx, old, &visit.Rules{Policy: p, Gear: old.Gear}, edit, false)
+	return c.enforce(ctx, old, &visit.Rules{Policy: p, FetchState: old.FetchState}, edit, false)
 }
 
 // enforce is the second half of replace; c.replacing is held. edit distinguishes an edit of the operator from a moved
@@ -144,7 +144,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit, renew
 	}
 	c.rules.swap(next)
 	ctx = context.WithoutCancel(ctx) // the rest belongs to the settings in force
-	next.Gear.Accesses.Adopt()
+	next.FetchState.Accesses.Adopt()
 	c.frontier.Apply(policy.FrontierSettings(p))
 	c.gates.limits.apply(&p.Settings)
 	select {

@@ -151,7 +151,7 @@ func (s *selector) remove(ctx context.Context, p *policy.Policy, store scheduler
 	return done, err
 }
 
-// refuseRoots is an error if a root was named.
+// refuseRoots returns an error if a root was named.
 func refuseRoots(keys []weburl.Key, roots map[weburl.Key]string) error {
 	var refused []string
 	for _, k := range keys {

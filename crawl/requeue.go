@@ -22,9 +22,9 @@ type Refreshed struct {
 	HeldUp int `json:"held_up,omitempty"`
 }
 
-// Refresh queues stored URLs that rest or are not due yet: in the fifo refresh with smart refresh, else in index. A URL
-// that was never fetched, or is being retried, goes to its own fifo. Unknown roots of the configuration are added. If
-// ctx ends, or the store fails, the counts are those so far.
+// Refresh queues stored URLs that rest or are not due yet: in the refresh fifo with smart refresh, else in the index
+// fifo. A URL that was never fetched, or is being retried, goes to its own fifo. Unknown roots of the configuration are
+// added. If ctx ends, or the store fails, the counts are those so far.
 func (c *Crawl) Refresh(ctx context.Context, s Selection) (Refreshed, error) {
 	defer c.frontier.Busy()()
 	return refresh(ctx, c.policy(), c.store, c.frontier, s)

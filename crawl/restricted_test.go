@@ -278,7 +278,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- c.Run(t.Context(), Once{Drain: true}) }()
 		<-asked
-		cache := c.inForce().Gear.Robots
+		cache := c.inForce().FetchState.Robots
 		if err := cache.Record(t.Context(), slow, &fetcher.Response{Status: 200, Body: []byte("User-agent: *\nDisallow: /slow\n")}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +307,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 // TestPagesInFlightEnd: a wait for the pages in flight is not for later ones.
 func TestPagesInFlightEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newInForce(&visit.Rules{Policy: &policy.Policy{}, Gear: &visit.Gear{}})
+		f := newInForce(&visit.Rules{Policy: &policy.Policy{}, FetchState: &visit.FetchState{}})
 		page := f.begin()
 		done := false
 		go func() {

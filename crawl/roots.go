@@ -17,7 +17,7 @@ import (
 // for. One that is taken out of the configuration is a page like others.
 
 const (
-	// rootsName is the store's value of the roots that its records call such, as keys.
+	// rootsName is the stored value with the keys of the roots that records mark.
 	rootsName = "crawl.roots"
 	rootsWhat = "the list of roots"
 )
@@ -37,7 +37,7 @@ func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
 }
 
 // markRoots marks the records of roots, and unmarks those of former roots. Pending URLs are left to their visit
-// (knowRoot), and stay in the stored list of roots until then.
+// (updateRoot), and stay in the stored list of roots until then.
 func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	stored, err := storedRoots(ctx, c.store)
 	if err != nil {
@@ -92,11 +92,11 @@ func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, for
 			still[k] = true
 		}
 	}
-	c.lasting.former.Store(&still)
+	c.persistent.former.Store(&still)
 	return still, nil
 }
 
-// bytesOf returns keys in the store's form.
+// bytesOf returns keys in their stored form.
 func bytesOf(keys []weburl.Key) [][]byte {
 	out := make([][]byte, len(keys))
 	for i := range keys {

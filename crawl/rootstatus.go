@@ -37,7 +37,7 @@ type RootStatus struct {
 	Next   *time.Time `json:"next,omitempty"` // time of the next request, nil if none is due
 }
 
-// String is a line for a person.
+// String returns a line for people.
 func (r RootStatus) String() string {
 	var b strings.Builder
 	b.WriteString(r.URL)
@@ -97,7 +97,7 @@ func failingRoot(ctx context.Context, store scheduler.Reader, r *scheduler.Recor
 	return s, false, nil
 }
 
-// storedFailing returns the roots that a store remembers, as far as they fail.
+// storedFailing returns the stored roots that fail.
 func storedFailing(ctx context.Context, store scheduler.Reader) (failing []RootStatus, err error) {
 	keys, err := storedRoots(ctx, store)
 	if err != nil {
@@ -122,7 +122,7 @@ func storedFailing(ctx context.Context, store scheduler.Reader) (failing []RootS
 	return failing, nil
 }
 
-// refusedRoots are the roots that the rules in force exclude.
+// refusedRoots returns the roots that the rules in force exclude.
 func refusedRoots(p *policy.Policy) (refused []RootStatus) {
 	p.RootLinks(func(root weburl.URL, v *policy.Verdict) {
 		if len(refused) < rootsLooked {
@@ -134,7 +134,7 @@ func refusedRoots(p *policy.Policy) (refused []RootStatus) {
 
 // roots is the state of a crawl's roots.
 type roots struct {
-	had     bool         // one, at least
+	had     bool         // at least one root
 	failed  []RootStatus // the first of those that could not be fetched
 	more    int          // that are not named
 	others  bool         // at least one failed, and does not merely redirect

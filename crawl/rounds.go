@@ -45,7 +45,7 @@ func (r *rounds) visited(k weburl.Key) {
 }
 
 // round is the stored state of rounds: a round begins with its start URLs and lists being queued, and
-// ends when none of them waits any more.
+// ends when none of them is pending.
 type round struct {
 	Running bool      `json:"running,omitempty"`
 	Began   time.Time `json:"began"`

@@ -155,7 +155,7 @@ func (s *selector) selects(r *scheduler.Record) bool {
 	return ok && (s.match == nil || s.match.Match(u)) && (s.group == nil || s.found != nil || s.group.Decide(u).Accept)
 }
 
-// addRoots adds the selected roots of the configuration that are unknown, and returns their number.
+// addRoots adds the selected roots of the configuration that are unknown, and returns the number added.
 func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *scheduler.Frontier) (int, error) {
 	if s.Source != "" || s.Filter != nil {
 		return 0, nil // an unknown URL was never pushed, and has no status
@@ -201,7 +201,7 @@ func (s *selector) ofGroup(ctx context.Context, batch []scheduler.KeyedRecord) (
 			continue
 		}
 		if !s.group.Decide(u).Accept {
-			found, err := s.found.leadsTo(ctx, batch[i].Key, r)
+			found, err := s.found.includes(ctx, batch[i].Key, r)
 			if err != nil {
 				return nil, err
 			}

@@ -37,7 +37,7 @@ type slotWaiter struct {
 // NewSlots returns n slots, at least 1.
 func NewSlots(n int) *Slots { return &Slots{free: max(n, 1)} }
 
-// ShareWorkers has the Crawl's workers take slots. It is called before Run.
+// ShareWorkers makes the Crawl's workers take slots. It is called before Run.
 func (c *Crawl) ShareWorkers(s *Slots) { c.gates.share = s.share() }
 
 func (s *Slots) share() *share {
@@ -79,7 +79,7 @@ func (sh *share) take(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// back hands a slot back, to a worker that waits for one if there is one.
+// back returns a slot, to a waiting worker if there is one.
 func (sh *share) back() {
 	s := sh.slots
 	s.mu.Lock()

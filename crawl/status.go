@@ -77,8 +77,8 @@ type Status struct {
 	// process started, are for metrics alone.
 	Timings          meter.Timings `json:"-"`
 	CrawlLogFailures int64         `json:"-"`
-	// ConfigError is the reason why the configuration could not be reloaded; the old one is in force then. Whoever reloads
-	// sets it.
+	// ConfigError is the reason why the configuration could not be reloaded; the old one is in force then. The caller of
+	// Reload sets it.
 	ConfigError string `json:"config_error,omitempty"`
 }
 
@@ -95,7 +95,7 @@ type RulesStatus struct {
 	Elsewhere  uint64 `json:"elsewhere"`  // now 761
 	Readmitted uint64 `json:"readmitted"` // back in their fifo
 	Moved      uint64 `json:"moved"`      // to another fifo
-	Unindexed  uint64 `json:"unindexed"`  // crawled as before, but no document any more
+	Unindexed  uint64 `json:"unindexed"`  // crawled as before, but no longer a document
 	// Retimed are due at another time, because the settings of refresh changed. Reread are
 	// fetched again, because they may have links that were outside. Renewed get other metas, or
 	// another source, at their next visit.
@@ -157,7 +157,7 @@ func newTargetStatus(t push.TargetStatus) TargetStatus {
 	return s
 }
 
-// String is a line for a person.
+// String returns a line for people.
 func (t TargetStatus) String() string {
 	line := fmt.Sprintf("%s: %d documents and %d deletions sent and %d refused since the start, %d unconfirmed", t.Name, t.Adds, t.Deletions, t.Refused, t.Unsafe)
 	if t.DownSince != nil {
@@ -255,7 +255,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Rendered = c.meter.Rendered.Status()
 	s.Timings, s.Unavailable = c.meter.Timings(c.frontier.QueueWaits()), c.meter.Unavailable.Load()
 	s.CrawlLogFailures = c.crawlLog.Failures.Load()
-	s.Sessions = c.inForce().Gear.Accesses.Sessions()
+	s.Sessions = c.inForce().FetchState.Accesses.Sessions()
 	s.Errors = c.errors()
 	s.Totals = c.meter.Totals()
 	s.Rates = c.meter.Rates()

@@ -121,5 +121,5 @@ func waitsInFifo(ctx context.Context, store scheduler.Reader, k weburl.Key) (boo
 	return err == nil && r.State == scheduler.Waiting && r.Source != scheduler.Refresh, err
 }
 
-// Name is the Crawler's.
+// Name returns the Crawler's name.
 func (c *Crawl) Name() string { return c.name }

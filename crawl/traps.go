@@ -11,9 +11,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// equipTraps creates the traps of a policy, with the counts of those in force, otherwise the stored ones; nil if the
+// trapsFor creates the traps of a policy, with the counts of those in force, otherwise the stored ones; nil if the
 // policy has none.
-func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *visit.Rules) (*crawlspace.Traps, error) {
+func (c *Crawl) trapsFor(ctx context.Context, p *policy.Policy, old *visit.Rules) (*crawlspace.Traps, error) {
 	s := p.Settings.Traps
 	if s == nil {
 		return nil, nil //nolint:nilnil // traps are off
@@ -23,10 +23,10 @@ func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *visit.Rul
 			return nil, err
 		}
 	}
-	if old != nil && old.Gear.Traps != nil {
-		return old.Gear.Traps.With(*s), nil
+	if old != nil && old.FetchState.Traps != nil {
+		return old.FetchState.Traps.With(*s), nil
 	}
-	traps := crawlspace.NewTraps(*s, c.lasting.hosts)
+	traps := crawlspace.NewTraps(*s, c.persistent.hosts)
 	counts, err := policy.StoredTraps(ctx, c.store)
 	if err == nil {
 		err = traps.RestoreState(counts.Patterns)
@@ -41,7 +41,7 @@ func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *visit.Rul
 // countHosts counts the URLs of all hosts: at the start, and when a limit comes
 // into force.
 func (c *Crawl) countHosts(ctx context.Context) error {
-	if err := c.lasting.hosts.CountAll(ctx, c.store); err != nil {
+	if err := c.persistent.hosts.CountAll(ctx, c.store); err != nil {
 		return fmt.Errorf("counting the URLs of hosts: %w", err)
 	}
 	return nil
@@ -50,13 +50,13 @@ func (c *Crawl) countHosts(ctx context.Context) error {
 // trapCounts returns the counts of the traps in force, or nil without traps.
 func (c *Crawl) trapCounts() any {
 	now := c.inForce()
-	if now.Gear.Traps == nil {
+	if now.FetchState.Traps == nil {
 		return nil
 	}
-	return policy.TrapCounts{Patterns: now.Gear.Traps.AppendState(nil)}
+	return policy.TrapCounts{Patterns: now.FetchState.Traps.AppendState(nil)}
 }
 
-// Traps are the counts of the traps in force, else the stored ones.
+// Traps returns the counts of the traps in force, else the stored ones.
 func (c *Crawl) Traps(ctx context.Context) (policy.TrapCounts, error) {
 	counts, err := policy.StoredTraps(ctx, c.store)
 	if now, ok := c.trapCounts().(policy.TrapCounts); ok {
@@ -68,7 +68,7 @@ func (c *Crawl) Traps(ctx context.Context) (policy.TrapCounts, error) {
 // HostURLs returns the number of known URLs of a host. The traps in force use their own count.
 func (c *Crawl) HostURLs(ctx context.Context, u weburl.URL) (int, error) {
 	if c.policy().LimitsHosts() {
-		return c.lasting.hosts.HostURLs(u.HostKey()), nil
+		return c.persistent.hosts.HostURLs(u.HostKey()), nil
 	}
 	return policy.StoredHostURLs(ctx, c.store, u)
 }

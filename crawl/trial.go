@@ -25,7 +25,7 @@ import (
 
 // Trial is the result of a dry run on one URL.
 type Trial struct {
-	visit.Sight
+	visit.Recording
 	// Links are the page's references, each URL once, in page order.
 	Links []TrialLink
 	// Stored is the state that would be stored of the URL.
@@ -52,7 +52,7 @@ type TrialOf struct {
 	Trap  func(weburl.URL) (string, error)
 }
 
-// trap is Trap, which may be nil.
+// trap calls Trap, which may be nil.
 func (o *TrialOf) trap(u weburl.URL) (string, error) {
 	if o.Trap == nil {
 		return "", nil
@@ -64,7 +64,7 @@ func (o *TrialOf) trap(u weburl.URL) (string, error) {
 // empty store, which is thrown away after it. All settings count except
 // hours, weights, schedules, and sources of other URLs.
 func Try(ctx context.Context, s policy.Settings, store Store, of TrialOf, log *slog.Logger) (*Trial, error) {
-	s.Rounds, s.Traps = 0, nil // of.Trap knows what they have counted
+	s.Rounds, s.Traps = 0, nil // of.Trap has their counts
 	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList, s.CrawlLog, s.CookieFile = 1, nil, nil, false, nil, "", ""
 	s.Frontier.Weights = scheduler.DefaultSettings().Weights
 	s.Frontier.Throttles = withoutHours(s.Frontier.Throttles)
@@ -77,9 +77,9 @@ func Try(ctx context.Context, s policy.Settings, store Store, of TrialOf, log *s
 	if err != nil {
 		return nil, err
 	}
-	defer func() { c.inForce().Gear.Accesses.Close() }()
-	t := &Trial{Sight: visit.Sight{Robots: robots.NeedsFetch.String()}}
-	c.visitor.Watch(&t.Sight)
+	defer func() { c.inForce().FetchState.Accesses.Close() }()
+	t := &Trial{Recording: visit.Recording{Robots: robots.NeedsFetch.String()}}
+	c.visitor.Watch(&t.Recording)
 	var mu sync.Mutex // a page that is rendered makes several requests at once
 	ctx = auth.Watch(ctx, func(e auth.Event) {
 		mu.Lock()
@@ -152,8 +152,8 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 	}
 }
 
-// toldPause is the shortest pause that a dry run speaks of before it waits.
-const toldPause = 3 * time.Second
+// minLoggedPause is the shortest pause that a dry run logs before it waits.
+const minLoggedPause = 3 * time.Second
 
 // reportPause reports how long and why the dry run waits for the host.
 func (c *Crawl) reportPause(ctx context.Context, u weburl.URL) error {
@@ -161,7 +161,7 @@ func (c *Crawl) reportPause(ctx context.Context, u weburl.URL) error {
 	if err != nil {
 		return err
 	}
-	if left := time.Until(h.Until); left >= toldPause {
+	if left := time.Until(h.Until); left >= minLoggedPause {
 		c.log.Info("the host rests before the next request", "host", u.Origin(), "for", left.Round(time.Second), "by", h.Closing.String())
 	}
 	return nil
@@ -251,7 +251,7 @@ func withoutTokens(challenges []string) (out []string) {
 	return out
 }
 
-// TrialHeaders are the informative response headers.
+// TrialHeaders returns the informative response headers.
 func TrialHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for _, name := range [...]string{

@@ -10,9 +10,9 @@ import (
 // waitsEvery is the interval at which a crawl with --once logs the reason why it waits.
 const waitsEvery = time.Minute
 
-// tellWaits logs the reason why the crawl waits, until ctx ends. Otherwise a run under cron that obeys a Retry-After
+// logWaits logs the reason why the crawl waits, until ctx ends. Otherwise a run under cron that obeys a Retry-After
 // seems to hang. Errors of the store are left to callers that need it.
-func tellWaits(ctx context.Context, c *Crawl) error {
+func logWaits(ctx context.Context, c *Crawl) error {
 	tick := time.NewTicker(waitsEvery)
 	defer tick.Stop()
 	for {
@@ -21,13 +21,13 @@ func tellWaits(ctx context.Context, c *Crawl) error {
 			return nil
 		case <-tick.C:
 		}
-		if err := tellWait(ctx, c); err != nil && ctx.Err() == nil {
+		if err := logWait(ctx, c); err != nil && ctx.Err() == nil {
 			c.log.Warn("cannot determine why the crawl waits", "error", err)
 		}
 	}
 }
 
-func tellWait(ctx context.Context, c *Crawl) error {
+func logWait(ctx context.Context, c *Crawl) error {
 	counts, err := c.store.Counts(ctx)
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 		c.log.Warn("the outbox is full; waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().Settings.OutboxMaxBytes)
 	}
 	defer c.gates.outboxFull.Add(-1)
-	defer c.relay.Urge()()
+	defer c.relay.Flush()()
 	for since := time.Now(); ; {
 		held := c.store.OutboxBytes()
 		switch {

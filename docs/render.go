@@ -225,7 +225,7 @@ func renderCell(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast
 	if n.Parent().Kind() == tables.KindTableHeader {
 		begin, end = `<th scope="col">`, "</th>"
 		if n.FirstChild() == nil {
-			begin, end = "<td>", "</td>" // a head without words says nothing of its column
+			begin, end = "<td>", "</td>" // an empty head does not describe its column
 		}
 	}
 	return around(begin, end)(w, source, n, entering)

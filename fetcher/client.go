@@ -162,7 +162,7 @@ func (f *Fetcher) roundTrip(ctx context.Context, r Request, start time.Time) (re
 		}
 	}()
 	out := &Response{}
-	way := &way{fetcher: f}
+	trace := &requestTrace{fetcher: f}
 	header, conditional := f.requestHeader(r)
 	out.Conditional = conditional
 	req := &http.Request{
@@ -171,12 +171,12 @@ func (f *Fetcher) roundTrip(ctx context.Context, r Request, start time.Time) (re
 		Header: header,
 		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	answer, why, err := f.exchange(f.trace(ctx, way), way, req, r)
+	answer, why, err := f.exchange(f.trace(ctx, trace), trace, req, r)
 	if err != nil {
 		return nil, why, err
 	}
 	defer func() { _ = answer.Body.Close() }() // everything needed was read
-	out.Status, out.Header, out.Address = answer.StatusCode, answer.Header, ip(way.conn.RemoteAddr())
+	out.Status, out.Header, out.Address = answer.StatusCode, answer.Header, ip(trace.conn.RemoteAddr())
 	length := answer.ContentLength
 	if answer.Body == http.NoBody {
 		length = 0

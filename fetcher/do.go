@@ -20,8 +20,8 @@ import (
 // inFetch is the key of a context in which Fetch makes its request.
 type inFetch struct{}
 
-// way records how a request went.
-type way struct {
+// requestTrace records how a request went.
+type requestTrace struct {
 	fetcher   *Fetcher
 	conn      net.Conn    // of the last request
 	handshake atomic.Bool // set if a handshake inside a proxy's tunnel failed, by the goroutine that dials
@@ -29,7 +29,7 @@ type way struct {
 }
 
 // trace returns ctx with the hooks that fill w.
-func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
+func (f *Fetcher) trace(ctx context.Context, w *requestTrace) context.Context {
 	w.hooks.GotConn = func(i httptrace.GotConnInfo) { w.got(i.Conn) }
 	if f.settings.Proxy != nil {
 		w.hooks.GotConn = func(i httptrace.GotConnInfo) {
@@ -49,19 +49,19 @@ func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
 
 // got records the connection of a request that is about to be sent. Lookup and connecting took time, so it checks the
 // permit once more: nothing can be sent over a closed connection.
-func (w *way) got(c net.Conn) {
+func (w *requestTrace) got(c net.Conn) {
 	w.conn = c
 	if p := w.fetcher.settings.Permit; p != nil && !p.May() {
 		if watched := lowest(c); watched != nil {
 			watched.refused.Store(true)
 		}
-		_ = c.Close() // the request then fails, and send knows why
+		_ = c.Close() // the request then fails, and send has the reason
 	}
 }
 
 // refused reports whether the last request had a connection that another request had to close without a permit. An
 // HTTP/2 client hands out such a connection until it has noticed.
-func (w *way) refused() bool {
+func (w *requestTrace) refused() bool {
 	if w.conn == nil {
 		return false
 	}
@@ -70,7 +70,7 @@ func (w *way) refused() bool {
 }
 
 // exchange makes the request of a Fetch, by its own Do if it has one.
-func (f *Fetcher) exchange(ctx context.Context, w *way, req *http.Request, r Request) (*http.Response, fault.Fault, error) {
+func (f *Fetcher) exchange(ctx context.Context, w *requestTrace, req *http.Request, r Request) (*http.Response, fault.Fault, error) {
 	if r.Do == nil {
 		return f.send(ctx, w, req.WithContext(ctx))
 	}
@@ -91,7 +91,7 @@ func (f *Fetcher) exchange(ctx context.Context, w *way, req *http.Request, r Req
 }
 
 // send is one round trip.
-func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Response, fault.Fault, error) {
+func (f *Fetcher) send(ctx context.Context, w *requestTrace, req *http.Request) (*http.Response, fault.Fault, error) {
 	err := f.admit(req.URL)
 	var resp *http.Response
 	if err == nil {
@@ -124,7 +124,7 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 
 // overLive is a round trip of the transport, repeated if the connection was closed before anything could be sent over
 // it.
-func (f *Fetcher) overLive(ctx context.Context, w *way, req *http.Request) (*http.Response, error) {
+func (f *Fetcher) overLive(ctx context.Context, w *requestTrace, req *http.Request) (*http.Response, error) {
 	for {
 		resp, err := f.transport.RoundTrip(f.addressed(req))
 		if err == nil {
@@ -175,7 +175,7 @@ func (f *Fetcher) addressed(req *http.Request) *http.Request {
 // reading the body, is an *Error, or that of ctx if ctx ended. Under the context of a Request.Do it makes a round trip
 // of that Fetch, by the Fetcher whose Fetch it is, which decodes and bounds the body itself.
 func (f *Fetcher) Do(ctx context.Context, req *http.Request) (*http.Response, error) {
-	w, inside := ctx.Value(inFetch{}).(*way)
+	w, inside := ctx.Value(inFetch{}).(*requestTrace)
 	if inside {
 		f = w.fetcher
 	}
@@ -188,7 +188,7 @@ func (f *Fetcher) Do(ctx context.Context, req *http.Request) (*http.Response, er
 			header[name] = values
 		}
 	}
-	// This Fetcher decodes, even if the caller asked for another coding.
+	// This Fetcher decodes, even if the caller requested another coding.
 	header["Accept-Encoding"] = f.header["Accept-Encoding"]
 	if inside {
 		req = req.WithContext(ctx)
@@ -210,7 +210,7 @@ func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header)
 	}
 	own, cancel := context.WithCancelCause(ctx)
 	whole := newDownload(time.Now().Add(f.settings.DownloadTimeout), cancel)
-	w := &way{fetcher: f}
+	w := &requestTrace{fetcher: f}
 	req = req.WithContext(f.trace(own, w))
 	req.Header = header
 	b := &ownedBody{ctx: ctx, own: own, leave: leave, whole: whole, url: req.URL.Redacted(), left: f.settings.MaxBodyBytes}

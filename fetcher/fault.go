@@ -64,7 +64,7 @@ func classify(ctx context.Context, err error) fault.Fault {
 		return fault.Timeout
 	}
 	// An alert after the handshake: with TLS 1.3 only then does a server report that it rejects or requires a
-	// certificate. The error has no type of its own.
+	// certificate. The error has no separate type.
 	if op := (*net.OpError)(nil); errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") {
 		return fault.TLS
 	}

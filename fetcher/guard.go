@@ -20,7 +20,7 @@ import (
 // no name can lead to a forbidden address (server-side request forgery, DNS rebinding).
 type dialer struct {
 	net    net.Dialer
-	strict *net.Resolver   // with the same servers; see sureOf
+	strict *net.Resolver   // with the same servers; see confirmError
 	exempt map[string]bool // "host:port" as dialled, no names
 	judge  func(netip.Addr) (allowed, matched bool, words string)
 	deny   bool   // private addresses
@@ -65,7 +65,7 @@ func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 	conn, err := connect(ctx, network, hostPort)
 	if err != nil {
 		host, _, _ := net.SplitHostPort(hostPort) // the name that was looked up
-		return nil, &dialError{try.reason(d.sureOf(ctx, host, err))}
+		return nil, &dialError{try.reason(d.confirmError(ctx, host, err))}
 	}
 	watched := &watchedConn{Conn: conn, permit: d.permit}
 	if hostPort == d.proxy {
@@ -133,7 +133,7 @@ func (t *attempt) judgeAddress(a netip.Addr) *refusedAddress {
 // form.
 func (t *attempt) byRules(a netip.Addr) (allowed, matched bool, words string) {
 	allowed, matched, words = t.judge(a)
-	to := meant(a)
+	to := reachedAddress(a)
 	if matched && !allowed || to == a.Unmap().WithZone("") {
 		return allowed, matched, words
 	}
@@ -161,7 +161,7 @@ func (t *attempt) reason(err error) error {
 
 // refusal returns why an address must not be dialled, "" if it may.
 func refusal(a netip.Addr, exempt bool) string {
-	a = meant(a)
+	a = reachedAddress(a)
 	if isMetadata(a) {
 		return "the metadata address of a cloud, which is never crawled"
 	}
@@ -184,9 +184,9 @@ func refusal(a netip.Addr, exempt bool) string {
 	return "a " + kind + " address; to crawl it, write a start URL with the address itself, or an address rule"
 }
 
-// meant returns the address that packets to a finally reach: IPv4 is extracted from its mapped (RFC 4291), NAT64 (RFC
-// 6052, 8215), 6to4 (RFC 3056) and compatible (RFC 4291) forms.
-func meant(a netip.Addr) netip.Addr {
+// reachedAddress returns the address that packets to a finally reach: IPv4 is extracted from its mapped (RFC 4291),
+// NAT64 (RFC 6052, 8215), 6to4 (RFC 3056) and compatible (RFC 4291) forms.
+func reachedAddress(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if a.Is4() {
 		return a
@@ -211,7 +211,7 @@ func IsInternal(a netip.Addr) bool {
 	if !a.IsValid() {
 		return false
 	}
-	a = meant(a)
+	a = reachedAddress(a)
 	return isPrivate(a) || a.IsLoopback() || a.IsLinkLocalUnicast()
 }
 

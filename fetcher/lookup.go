@@ -24,7 +24,7 @@ func (f *Fetcher) Address(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	if err == nil && len(all) == 0 {
 		err = &net.DNSError{Err: "no address", Name: u.Host(), IsNotFound: true}
 	}
-	err = f.dialer.sureOf(own, u.Host(), err)
+	err = f.dialer.confirmError(own, u.Host(), err)
 	if err != nil {
 		if ctx.Err() != nil {
 			return netip.Addr{}, ctx.Err()
@@ -41,11 +41,11 @@ func (f *Fetcher) Address(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	return slices.MinFunc(all, netip.Addr.Compare), nil
 }
 
-// sureOf returns err or, if err reports that the host does not exist, any evidence against that. When a server fails
-// for one kind of address (or one name of the search list), Go's resolver may report only the response for the other,
-// depending on which comes last, and the URLs of a host that does not exist are deleted. Responses are in Names, so
-// only the failed queries are repeated.
-func (d *dialer) sureOf(ctx context.Context, host string, err error) error {
+// confirmError returns err or, if err reports that the host does not exist, any evidence against that. When a server
+// fails for one kind of address (or one name of the search list), Go's resolver may report only the response for the
+// other, depending on which comes last, and the URLs of a host that does not exist are deleted. Responses are in Names,
+// so only the failed queries are repeated.
+func (d *dialer) confirmError(ctx context.Context, host string, err error) error {
 	if dns := (*net.DNSError)(nil); !errors.As(err, &dns) || !dns.IsNotFound {
 		return err
 	}

@@ -30,7 +30,7 @@ func (c *nameConn) Write(framed []byte) (int, error) {
 		return 0, errQuery
 	}
 	query := framed[2:]
-	name, kind, id, ok := asked(query)
+	name, kind, id, ok := questionOf(query)
 	if !ok {
 		return 0, errQuery
 	}
@@ -85,7 +85,7 @@ func (c *nameConn) ask(ctx context.Context, query []byte, q question, id uint16)
 		if err != nil {
 			return nil, err
 		}
-		name, kind, got, ok := asked(message)
+		name, kind, got, ok := questionOf(message)
 		if ok && name == q.name && kind == q.kind && got == id && message[2]&0x80 != 0 {
 			if !packets && message[2]&2 != 0 && message[6]|message[7] == 0 {
 				return nil, errors.New("the DNS server's response has no answer")

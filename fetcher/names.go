@@ -206,7 +206,7 @@ func negativeLifetime(authorities []dnsmessage.Resource) time.Duration {
 			return min(max(min(seconds(soa.MinTTL), seconds(r.Header.TTL)), minTTL), maxNegativeTTL)
 		}
 	}
-	return troubleTTL // without SOA it should not be cached at all
+	return troubleTTL // RFC 2308 advises against caching without an SOA
 }
 
 // seconds returns a time to live by RFC 2181 section 8: 0 if the highest bit is set.
@@ -234,8 +234,8 @@ func extendedCode(p *dnsmessage.Parser, h dnsmessage.Header) dnsmessage.RCode {
 	}
 }
 
-// asked returns the question of a message that has exactly one.
-func asked(message []byte) (name string, kind dnsmessage.Type, id uint16, ok bool) {
+// questionOf returns the question of a message that has exactly one.
+func questionOf(message []byte) (name string, kind dnsmessage.Type, id uint16, ok bool) {
 	var p dnsmessage.Parser
 	h, err := p.Start(message)
 	if err != nil {

@@ -281,6 +281,6 @@ func FuzzLifetime(f *testing.F) {
 		if ttl, _ := lifetime(message, dnsmessage.TypeA); ttl != 0 && (ttl < minTTL || ttl > maxTTL) {
 			t.Errorf("kept for %v", ttl)
 		}
-		_, _, _, _ = asked(message)
+		_, _, _, _ = questionOf(message)
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxSaid bounds the text of a proxy's header in an error.
-const maxSaid = 100
+// maxHeaderText bounds the text of a proxy's header in an error.
+const maxHeaderText = 100
 
 // proxyPage returns the fault of a response that an HTTP proxy gave in place of the host's, nil for others. It
 // recognizes a proxy by an error in Proxy-Status (RFC 9209), by X-Squid-Error, and by Proxy-Authenticate, which
@@ -29,7 +29,7 @@ func (f *Fetcher) proxyPage(u *url.URL, resp *http.Response) *proxyError {
 		return nil
 	}
 	return &proxyError{
-		status: resp.StatusCode, said: said[:min(len(said), maxSaid)],
+		status: resp.StatusCode, said: said[:min(len(said), maxHeaderText)],
 	}
 }
 

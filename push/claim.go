@@ -15,7 +15,7 @@ type Claim struct {
 	// is repeated, and does not count as a failure. nil means that no permit is needed.
 	Permit permit.Permit
 	// Repeat, if not zero, is the time until which a request of the previous process may still take effect, possibly after
-	// newer ones. Until then the stored cursors do not move; then all orders after them are pushed once more, so that the
+	// newer ones. Until then the stored cursors do not move; then all orders after them are pushed again, so that the
 	// newest order of each URL is the last one that its indexer receives.
 	Repeat time.Time
 }

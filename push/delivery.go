@@ -204,7 +204,7 @@ func (d *delivery) fill(ctx context.Context) (int, error) {
 		d.read = e.Seq
 		mine, ok, err := d.narrow(e)
 		if err == nil && ok && mine.Damage != "" {
-			ok, err = false, d.bury(ctx, e, e.Damage)
+			ok, err = false, d.addDead(ctx, e, e.Damage)
 		}
 		if err != nil {
 			return 0, err
@@ -306,7 +306,7 @@ func (d *delivery) checkpoint(ctx context.Context) error {
 			return fmt.Errorf("confirming entries up to %d: %w", d.sent, err)
 		}
 	}
-	if d.repeat.IsZero() { // else all of it is pushed once more
+	if d.repeat.IsZero() { // else all of it is pushed again
 		if err := d.relay.outbox.Safe(ctx, d.name, d.sent); err != nil {
 			d.doubtful = true
 			return fmt.Errorf("storing the cursor: %w", err)

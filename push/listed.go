@@ -14,7 +14,7 @@ type State string
 const (
 	Waiting    State = "waiting" // a target does not have it safely
 	Pending    State = "pending" // a document or its text is to go: it does, or a good response cancels that
-	DeadLetter State = "dead"    // refused for good, or not readable any more
+	DeadLetter State = "dead"    // permanently refused, or no longer readable
 )
 
 // States returns all states, in the order in which orders are listed.

@@ -27,7 +27,7 @@ type Document struct {
 	Referrer     string              `json:"referrer,omitempty"`
 	Hash         string              `json:"hash,omitempty"` // hex
 	Metas        map[string][]string `json:"metas,omitempty"`
-	Chunks       []Chunk             `json:"chunks,omitempty"` // where asked
+	Chunks       []Chunk             `json:"chunks,omitempty"` // if required
 }
 
 // Chunk is a part of a document's content.
@@ -108,7 +108,7 @@ type Dead struct {
 // of their page. Methods are safe for concurrent use.
 //
 // Each target has its own cursor: the highest Seq up to which the target has stored all entries safely. An entry is
-// removed when no target needs it any more.
+// removed when no target needs it.
 type Outbox interface {
 	// Open registers the targets whose cursors count. A new target begins at the oldest entry; a target that is no longer
 	// named is forgotten with its cursor and its dead letters.
@@ -116,12 +116,12 @@ type Outbox interface {
 	// Entries reads waiting entries with a Seq above after, in order of Seq: at
 	// most n, and not beyond maxBytes of bodies unless the first alone exceeds it.
 	Entries(ctx context.Context, after uint64, n, maxBytes int) ([]Entry, error)
-	// Cursor is the target's stored cursor.
+	// Cursor returns the target's stored cursor.
 	Cursor(ctx context.Context, target string) (uint64, error)
 	// Safe moves a target's cursor up to seq, durably. A lower seq changes nothing.
 	Safe(ctx context.Context, target string, seq uint64) error
-	// Bury stores e as a dead letter of target. It does not move the cursor.
-	Bury(ctx context.Context, target string, e Entry, words string, at time.Time) error
+	// AddDead stores e as a dead letter of target. It does not move the cursor.
+	AddDead(ctx context.Context, target string, e Entry, words string, at time.Time) error
 	// Changed is signalled (capacity 1) after entries were added.
 	Changed() <-chan struct{}
 }

@@ -191,9 +191,9 @@ func (r *Relay) closeTargets() error {
 	return errors.Join(errs...)
 }
 
-// Urge keeps batches and checkpoints from waiting for their age until the returned
+// Flush keeps batches and checkpoints from waiting for their age until the returned
 // function is called, once: for a caller that waits for the outbox to become shorter.
-func (r *Relay) Urge() (done func()) {
+func (r *Relay) Flush() (done func()) {
 	r.mu.Lock()
 	r.draining++
 	r.wakeAll()
@@ -209,7 +209,7 @@ func (r *Relay) Urge() (done func()) {
 // do not wait for their age. A target that is down keeps it waiting until ctx ends. It returns ErrStopped if Run
 // returns first. Any number of callers may wait.
 func (r *Relay) Drained(ctx context.Context) error {
-	defer r.Urge()()
+	defer r.Flush()()
 	for {
 		r.mu.Lock()
 		idle := r.allIdle()

@@ -366,7 +366,7 @@ func TestRelayCannotStoreCursor(t *testing.T) {
 		o.failing.Store(true)
 		r := start(t, o, push.TargetSettings{Target: a, BatchAge: 1, CheckpointAge: time.Hour})
 		o.PutDocument("", "http://h/first", "text")
-		done := r.Urge()
+		done := r.Flush()
 		time.Sleep(time.Second)
 		done()
 		for i := range 99 {

@@ -57,7 +57,7 @@ func TestRelayUrged(t *testing.T) {
 		if len(a.safe) != 0 {
 			t.Fatalf("%d documents are safe before their time", len(a.safe))
 		}
-		done := r.Urge()
+		done := r.Flush()
 		synctest.Wait()
 		done()
 		if len(a.safe) != 10 {

@@ -20,11 +20,11 @@ func (d *delivery) refuse(ctx context.Context, r Refusal) error {
 	if o, ok := d.moved[e.Seq]; ok {
 		e = o
 	}
-	return d.bury(ctx, e, r.Words)
+	return d.addDead(ctx, e, r.Words)
 }
 
-func (d *delivery) bury(ctx context.Context, e Entry, words string) error {
-	if err := d.relay.outbox.Bury(ctx, d.name, e, words, time.Now()); err != nil {
+func (d *delivery) addDead(ctx context.Context, e Entry, words string) error {
+	if err := d.relay.outbox.AddDead(ctx, d.name, e, words, time.Now()); err != nil {
 		return fmt.Errorf("storing the order for %s as a dead letter: %w", e.URL, err)
 	}
 	d.relay.log.Warn("an entry of the outbox becomes a dead letter", "target", d.name, "op", e.Op.String(), "url", e.URL, "seq", e.Seq,

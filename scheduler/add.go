@@ -28,7 +28,7 @@ func linkPlaces(links []Link) []Place {
 
 // Add stores links that no page named, such as roots, as Store.Add does. It returns the number of new or requeued URLs.
 func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, error) {
-	lost := f.foundNow(links)
+	lost := f.completeLinks(links)
 	places, n, err := f.store.Add(ctx, links, requeue)
 	if err != nil {
 		places = linkPlaces(links)
@@ -43,9 +43,9 @@ func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, er
 	return n, err
 }
 
-// foundNow completes links: it sets the time when they were found and, for items that leave a target, the edit. It
+// completeLinks completes links: it sets the time when they were found and, for items that leave a target, the edit. It
 // returns the hosts of those items, with their origins.
-func (f *Frontier) foundNow(links []Link) (lost map[weburl.HostKey]string) {
+func (f *Frontier) completeLinks(links []Link) (lost map[weburl.HostKey]string) {
 	now := time.Now().Truncate(time.Second)
 	for i := range links {
 		l := &links[i]
@@ -78,7 +78,7 @@ func (f *Frontier) recheck(links []Link) {
 		if h == nil || h.live == nil {
 			continue
 		}
-		mark(h.live.flying)
+		mark(h.live.inFlight)
 		if q := h.queue(Refresh); q != nil && q.reading != nil {
 			mark(q.reading.buffer)
 		}

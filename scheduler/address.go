@@ -70,7 +70,7 @@ func (f *Frontier) bound(h *host) bool {
 	if h.live.address == nil {
 		return false
 	}
-	if h.stand != nowhere {
+	if h.list != noList {
 		return true
 	}
 	f.unbind(h)

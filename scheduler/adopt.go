@@ -155,7 +155,7 @@ func (f *Frontier) Release(ctx context.Context, number int) error {
 	empty := s.empty
 	for _, h := range f.hosts {
 		if h.share == s {
-			f.withdraw(h, nowhere)
+			f.withdraw(h, noList)
 		}
 	}
 	f.leaves(s)
@@ -189,7 +189,7 @@ func (f *Frontier) forget(number int, s *share) {
 		if h.share != s {
 			continue
 		}
-		f.withdraw(h, nowhere)
+		f.withdraw(h, noList)
 		f.tally(h, -1)
 		if h.counted {
 			f.working--

@@ -88,9 +88,9 @@ func hostFails(r *Result) bool {
 	return false
 }
 
-// tellsOfHost reports whether a visit with this fault shows the state of the host. It does not if no request reached
+// showsHostState reports whether a visit with this fault shows the state of the host. It does not if no request reached
 // the host, or if this machine failed.
-func tellsOfHost(f fault.Fault) bool {
+func showsHostState(f fault.Fault) bool {
 	switch f {
 	case fault.Address, fault.AddressForbidden, fault.Proxy, fault.Reading:
 		return false

@@ -47,7 +47,7 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 	set := f.set
 	if r.Excluded == nil {
 		if r.Fault == fault.None {
-			l.queue.host.live.greeted = true
+			l.queue.host.live.fetched = true
 		}
 		f.judge(l.queue.host, &r)
 		f.visited(l.queue.host, l.throttle, 1+r.Requests)
@@ -57,12 +57,12 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 	f.mu.Unlock()
 
 	edit := f.owner.Edit()
-	if l.Record.Indexed && tellsOfHost(r.Fault) {
+	if l.Record.Indexed && showsHostState(r.Fault) {
 		_, r.silent = f.owner.Standing(l.Record.Host)
 	}
 	c := outcome(&l.Record, &r, set, edit, now, f.jitter())
-	told, err := f.weigh(ctx, l, &r, &c, set, edit)
-	if err == nil && told != NotCounted {
+	response, err := f.weigh(ctx, l, &r, &c, set, edit)
+	if err == nil && response != NotCounted {
 		f.mu.Lock()
 		e = f.ending(l) // the host's health may have changed
 		f.mu.Unlock()
@@ -71,8 +71,8 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 		settled(f.committed(l, &c, e, Completed{Err: err}))
 		return
 	}
-	l.became = became(&l.Record, &c)
-	f.commit(ctx, l, &c, e, f.thenTold(l, &c, told, settled))
+	l.effect = effectOf(&l.Record, &c)
+	f.commit(ctx, l, &c, e, f.afterResponse(l, &c, response, settled))
 }
 
 // Wait ends a lease of a URL that cannot be fetched before a certain time, for a reason that does not concern the URL
@@ -91,14 +91,14 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, why Reas
 	f.mu.Unlock()
 	c := waits(l, until, why, words)
 	expire(&c, &l.Record, set, time.Now())
-	return await(func(settled func(error)) { f.commit(ctx, l, &c, e, f.thenTold(l, &c, NotCounted, settled)) })
+	return await(func(settled func(error)) { f.commit(ctx, l, &c, e, f.afterResponse(l, &c, NotCounted, settled)) })
 }
 
-// thenTold returns a function that does the bookkeeping for the response and then calls settled.
-func (f *Frontier) thenTold(l *Lease, c *Completion, told Response, settled func(error)) func(error) {
+// afterResponse returns a function that does the bookkeeping for the response and then calls settled.
+func (f *Frontier) afterResponse(l *Lease, c *Completion, response Response, settled func(error)) func(error) {
 	return func(err error) {
 		if err == nil {
-			f.owner.Completed(l, c, told)
+			f.owner.Completed(l, c, response)
 		}
 		settled(err)
 	}
@@ -143,7 +143,7 @@ func (f *Frontier) returned(l *Lease) {
 	h := l.queue.host
 	l.ended = true
 	h.live.requests--
-	f.landed(l)
+	f.endFlight(l)
 	f.unread(l, l.check)
 	if f.buffered > bufferedMax {
 		f.shed(h)
@@ -188,8 +188,8 @@ func (f *Frontier) ending(l *Lease) ending {
 	return e
 }
 
-// landed removes a lease from those in flight.
-func (f *Frontier) landed(l *Lease) {
+// endFlight removes a lease from those in flight.
+func (f *Frontier) endFlight(l *Lease) {
 	h := l.queue.host
 	h.live.land(l)
 	f.inFlight--
@@ -226,7 +226,7 @@ func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h := l.queue.host
-	f.landed(l)
+	f.endFlight(l)
 	places, err := is.Places, is.Err
 	switch {
 	case err == nil:
@@ -245,7 +245,7 @@ func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) er
 		f.dueBy(c.Next.NextAt)
 		err = nil
 	default:
-		// It may have been stored all the same: the URL is looked up before it is handed out again, and every place
+		// It may still have been stored: the URL is looked up before it is handed out again, and every place
 		// that may hold work is read.
 		err = fmt.Errorf("completing %s: %w", l.Record.URL, err)
 		f.unread(l, true)

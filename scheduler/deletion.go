@@ -26,7 +26,7 @@ func (c LossClass) String() string {
 // Loss is the state of a pending loss: a document that would leave the index, or whose text would be replaced by a
 // different one. Times are in whole seconds.
 type Loss struct {
-	// Explicit is set if the page or its site itself asks for the loss: a 404, a noindex and the like. Failures, and
+	// Explicit is set if the page or its site requests the loss: a 404, a noindex and the like. Failures, and
 	// texts that resemble those of other pages, are not explicit.
 	Explicit bool
 	// Least is the lowest class for a document of an XML list: the worst class that the list reached while the document
@@ -71,7 +71,7 @@ type StoredDeletion struct {
 	Key    weburl.Key
 	Seq    uint64 // rises with each stored loss
 	URL    string
-	Source string // under which the document was pushed, or its new text is to be
+	Source string // of the pushed document, or of the new text
 	Reason Reason
 	Edit   uint64 // of the rules that caused it; 0: no edit did
 	// Replaces is set if the document stays and another text replaces it.

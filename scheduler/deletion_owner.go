@@ -5,10 +5,10 @@ import "github.com/sextant-crawler/sextant/weburl"
 // DeletionOwner owns the pending losses: the Frontier reports events to it, and it alone carries losses out
 // (scheduler/deletion). Its methods may be called concurrently and do not wait for a decision.
 type DeletionOwner interface {
-	// Edit returns the number of the edit that losses for the operator's rules belong to now, 0 if there is none.
+	// Edit returns the number of the current edit, which losses by the operator's rules belong to, or 0.
 	Edit() uint64
 	// Completed receives a stored outcome, and what its response shows of the host's health.
-	Completed(l *Lease, c *Completion, told Response)
+	Completed(l *Lease, c *Completion, response Response)
 	// Standing returns about how many losses of a host are pending, and whether no document of the host has given a
 	// good response for deletionConfirmS.
 	Standing(k weburl.HostKey) (pending int, silent bool)

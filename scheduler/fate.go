@@ -15,7 +15,7 @@ const (
 	FatePendingLoss        // in the index; a loss of the document or its text is pending
 	FateBodyLost           // the document was lost before it was sent, and is fetched again
 	FatePending            // not visited yet
-	FateNoindexPage        // the page asks for it
+	FateNoindexPage        // by the page's directive
 	FateNoindexRule        // by a rule
 	FateKilled             // by the kill list
 	FateExcluded           // by rules or crawl space, as 760

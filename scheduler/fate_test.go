@@ -28,7 +28,7 @@ func TestFateWords(t *testing.T) {
 
 // TestFate: every reason with every class, a loss pending and not, of documents, pages and sources.
 func TestFate(t *testing.T) {
-	told := map[Reason]Fate{ // by the reason, whichever class a page without a document has that was read or excluded
+	fates := map[Reason]Fate{ // by the reason, whichever class a page without a document has that was read or excluded
 		ReasonElsewhere: FateElsewhere, ReasonRobots: FateRobots, ReasonAddress: FateAddress, ReasonKilled: FateKilled, ReasonNotIndexed: FateNoindexRule,
 		ReasonNoIndex: FateNoindexPage, ReasonUnavailable: FateNoindexPage, ReasonCopy: FateDuplicate, ReasonNearCopy: FateNearDuplicate,
 		ReasonCanonical: FateCanonical,
@@ -38,7 +38,7 @@ func TestFate(t *testing.T) {
 	for r := range reasonsEnd {
 		for c := Pending; c <= Permanent; c++ {
 			want, because := byClass[c], r
-			if f, ok := told[r]; ok && (c == OK || c == Ignored) {
+			if f, ok := fates[r]; ok && (c == OK || c == Ignored) {
 				want = f
 			}
 			if c == Redirect && r != ReasonBadRedirect {

@@ -13,30 +13,30 @@ import (
 
 // lift adds a lease to those in flight.
 func (l *live) lift(lease *Lease) {
-	lease.slot = len(l.flying)
-	l.flying, l.marks = append(l.flying, lease), append(l.marks, markOf(lease.Key))
+	lease.slot = len(l.inFlight)
+	l.inFlight, l.marks = append(l.inFlight, lease), append(l.marks, markOf(lease.Key))
 	r := lease.queue.reading
-	i, _ := slices.BinarySearchFunc(r.flying, lease, bySeq)
-	r.flying = slices.Insert(r.flying, i, lease)
+	i, _ := slices.BinarySearchFunc(r.inFlight, lease, bySeq)
+	r.inFlight = slices.Insert(r.inFlight, i, lease)
 }
 
 // land removes a lease from those in flight.
 func (l *live) land(lease *Lease) {
-	last := len(l.flying) - 1
-	l.flying[lease.slot] = l.flying[last]
-	l.flying[lease.slot].slot = lease.slot
-	l.flying[last] = nil
+	last := len(l.inFlight) - 1
+	l.inFlight[lease.slot] = l.inFlight[last]
+	l.inFlight[lease.slot].slot = lease.slot
+	l.inFlight[last] = nil
 	l.marks[lease.slot] = l.marks[last]
-	l.flying, l.marks = l.flying[:last], l.marks[:last]
+	l.inFlight, l.marks = l.inFlight[:last], l.marks[:last]
 	if lease.throttle != nil {
 		l.throttled--
 	}
 	r := lease.queue.reading
-	i, _ := slices.BinarySearchFunc(r.flying, lease, bySeq)
-	for r.flying[i] != lease { // two leases may have one Seq
+	i, _ := slices.BinarySearchFunc(r.inFlight, lease, bySeq)
+	for r.inFlight[i] != lease { // two leases may have one Seq
 		i++
 	}
-	r.flying = slices.Delete(r.flying, i, i+1)
+	r.inFlight = slices.Delete(r.inFlight, i, i+1)
 }
 
 // throttle sets the Throttle of a lease in flight, nil if it has none.
@@ -46,14 +46,14 @@ func (l *live) throttle(lease *Lease, t *Throttle) {
 	}
 }
 
-// flies reports whether a URL of the host is in flight. It reads only the keys, stored elsewhere in memory, whose mark
-// matches.
-func (h *host) flies(k weburl.Key) bool {
+// hasInFlight reports whether a URL of the host is in flight. It reads only the keys, stored elsewhere in memory, whose
+// mark matches.
+func (h *host) hasInFlight(k weburl.Key) bool {
 	if h.live == nil {
 		return false
 	}
 	for i, mark := range h.live.marks {
-		if mark == markOf(k) && h.live.flying[i].Key == k {
+		if mark == markOf(k) && h.live.inFlight[i].Key == k {
 			return true
 		}
 	}

@@ -41,26 +41,26 @@ func TestFlights(t *testing.T) {
 			if l.throttle != nil {
 				throttled++
 			}
-			if h.live.flying[l.slot] != l {
+			if h.live.inFlight[l.slot] != l {
 				t.Fatal("a lease is not where it says")
 			}
 		}
 		k := weburl.Key{byte(r.IntN(20)), 15: byte(r.IntN(20))}
-		if flies := slices.ContainsFunc(flying, func(l *Lease) bool { return l.Key == k }); h.flies(k) != flies {
+		if flies := slices.ContainsFunc(flying, func(l *Lease) bool { return l.Key == k }); h.hasInFlight(k) != flies {
 			t.Fatalf("%v is in flight: %v, want %v", k, !flies, flies)
 		}
 		if got := of.queue.floor(of); got != floor {
 			t.Fatalf("the floor is %d, want %d", got, floor)
 		}
-		if h.live.throttled != throttled || len(h.live.flying) != len(flying) {
-			t.Fatalf("%d in flight, %d of them throttled, want %d and %d", len(h.live.flying), h.live.throttled, len(flying), throttled)
+		if h.live.throttled != throttled || len(h.live.inFlight) != len(flying) {
+			t.Fatalf("%d in flight, %d of them throttled, want %d and %d", len(h.live.inFlight), h.live.throttled, len(flying), throttled)
 		}
 	}
 	for _, l := range flying {
 		h.live.land(l)
 	}
 	for q := h.queues; q != nil; q = q.sibling {
-		if len(h.live.flying)+len(q.reading.flying)+h.live.throttled > 0 {
+		if len(h.live.inFlight)+len(q.reading.inFlight)+h.live.throttled > 0 {
 			t.Error("something is in flight still")
 		}
 	}

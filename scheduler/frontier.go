@@ -43,7 +43,7 @@ type Lease struct {
 	ended  bool
 	check  bool // it may have left its queue
 	slot   int  // index among the leases of its host in flight
-	became Became
+	effect Effect
 }
 
 // Frontier decides which URL is fetched next. Each source is a queue per host on disk; memory holds one small entry for
@@ -214,7 +214,7 @@ func (f *Frontier) choose(waits bool) (pick, error) {
 // it here. It is not fetched twice at once.
 func (f *Frontier) isBlocked(q *queue) bool {
 	l := q.first()
-	q.blocked = l != nil && q.host.flies(l.Key)
+	q.blocked = l != nil && q.host.hasInFlight(l.Key)
 	return q.blocked
 }
 

@@ -22,7 +22,7 @@ const (
 	ByThrottle   Closing = iota // the pause after a request
 	ByCrawlDelay                // that of robots.txt
 	ByBackoff                   // it failed
-	ByRetryAfter                // the server asked for it
+	ByRetryAfter                // the server's Retry-After
 	ByHours                     // of a Throttle
 	ByAddress                   // another host of its address was visited
 	ByCaller                    // the holder of a lease gave it back
@@ -100,7 +100,7 @@ func (f *Frontier) reopen() {
 		return
 	}
 	for _, h := range f.hosts {
-		if h.why == ByHours && h.stand == resting {
+		if h.why == ByHours && h.list == resting {
 			f.tally(h, -1)
 			h.gate, h.why = h.lasting(), ByThrottle
 			f.tally(h, 1)

@@ -99,13 +99,13 @@ func (h *health) well() int {
 }
 
 // observed adds a response to its host's health, and reports whether the host is or was ill.
-func (f *Frontier) observed(ctx context.Context, l *Lease, told Response) (ill bool, err error) {
+func (f *Frontier) observed(ctx context.Context, l *Lease, response Response) (ill bool, err error) {
 	h := l.queue.host
 	f.mu.Lock()
 	ill = h.live.health.ill
-	fresh := told == GoodResponse && !ill && h.live.health.responses == 0
+	fresh := response == GoodResponse && !ill && h.live.health.responses == 0
 	f.mu.Unlock()
-	if told == NotCounted || fresh {
+	if response == NotCounted || fresh {
 		return ill, nil
 	}
 	d, err := f.store.Documents(ctx, h.key)
@@ -118,7 +118,7 @@ func (f *Frontier) observed(ctx context.Context, l *Lease, told Response) (ill b
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h.live.health.observe(l.Key, told, d.Count, uint64(pending), time.Now()) { //nolint:gosec // a count
+	if h.live.health.observe(l.Key, response, d.Count, uint64(pending), time.Now()) { //nolint:gosec // a count
 		f.noteIll(h, l.Record.Origin)
 	}
 	return ill || h.live.health.ill, nil

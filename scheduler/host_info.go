@@ -164,7 +164,7 @@ func (f *Frontier) describe(info *HostInfo) {
 	if l == nil {
 		return
 	}
-	info.InFlight = len(l.flying)
+	info.InFlight = len(l.inFlight)
 	info.Delay, info.Backoff, info.Errors, info.Ill = l.delay, l.backoff, l.errors, l.health.ill
 	if l.address != nil {
 		info.Address = l.address.addr

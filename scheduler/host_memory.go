@@ -16,18 +16,18 @@ type host struct {
 	live   *live
 	share  *share
 	heap   int32 // index in closed, -1 if not there
-	stand  standing
+	list   hostList
 	why    Closing // why the gate is closed
 	// unsaved is set while the store does not know gate.
 	unsaved bool
 	counted bool // counted in Frontier.working
 }
 
-// standing is the list of the Frontier that contains a host.
-type standing uint8
+// hostList names the list of the Frontier that contains a host.
+type hostList uint8
 
 const (
-	nowhere  standing = iota // nothing to pick
+	noList   hostList = iota // nothing to pick
 	listed                   // in the lists of its sources
 	occupied                 // no more requests may run at once
 	resting                  // in closed until its gate opens
@@ -38,9 +38,9 @@ const (
 type live struct {
 	// requests counts the leases whose request may still run, and the reads of a queue that are to become one.
 	requests int
-	// flying holds the leases without a stored outcome, in no order; marks holds a part of each key. throttled counts
+	// inFlight holds the leases without a stored outcome, in no order; marks holds a part of each key. throttled counts
 	// the leases that a Throttle matches.
-	flying    []*Lease
+	inFlight  []*Lease
 	marks     []uint32
 	throttled int
 	// room, if not 0, delays the next lease until fewer requests than room run.
@@ -48,9 +48,9 @@ type live struct {
 	// loaded is set once the stored state was read. It is read when the host is picked, so that a start with a million
 	// hosts reads none.
 	loaded bool
-	// greeted is set once a page of the host was fetched. Before, its robots.txt and the Crawl-delay in it may be
+	// fetched is set once a page of the host was fetched. Before, its robots.txt and the Crawl-delay in it may be
 	// unknown.
-	greeted bool
+	fetched bool
 
 	ended   int64 // end of the last request, 0 if none is known
 	rest    int64 // the gate, except for its Throttle's hours
@@ -87,9 +87,9 @@ type queue struct {
 type reading struct {
 	// buffer holds URLs in order; after is the highest Seq that was read. URLs up to after that are not in buffer are
 	// in flight or done.
-	buffer []*Lease
-	after  uint64
-	flying []*Lease // leases without a stored outcome, in order of Seq
+	buffer   []*Lease
+	after    uint64
+	inFlight []*Lease // leases without a stored outcome, in order of Seq
 }
 
 func (q *queue) place() Place { return Place{Source: q.source, Host: q.host.key} }
@@ -107,7 +107,7 @@ func (q *queue) ready() bool { return !q.filling && !q.blocked && (q.more || q.f
 // idle reports whether the queue can be dropped. A queue with URLs in flight cannot: without after they would be read
 // again.
 func (q *queue) idle() bool {
-	return !q.filling && !q.more && q.first() == nil && (q.reading == nil || len(q.reading.flying) == 0)
+	return !q.filling && !q.more && q.first() == nil && (q.reading == nil || len(q.reading.inFlight) == 0)
 }
 
 // unread puts a URL back at the front, in order of Seq.
@@ -129,7 +129,7 @@ func (q *queue) floor(l *Lease) uint64 {
 	if b := q.first(); b != nil {
 		floor = min(floor, b.Seq)
 	}
-	for _, other := range q.reading.flying {
+	for _, other := range q.reading.inFlight {
 		if other != l {
 			return min(floor, other.Seq)
 		}
@@ -192,7 +192,7 @@ func (h *host) pause(s *Settings, t *Throttle) (time.Duration, Closing) {
 func (h *host) limit(s *Settings, t *Throttle) int {
 	pause, _ := h.pause(s, t)
 	switch {
-	case pause > 0 || !h.live.greeted || s.PerAddress:
+	case pause > 0 || !h.live.fetched || s.PerAddress:
 		return 1
 	case t != nil && t.Connections > 0:
 		return t.Connections
@@ -215,7 +215,7 @@ func (h *host) full(s *Settings) bool {
 	if h.live.throttled == 0 && len(s.Throttles) == 0 { // one limit for all URLs
 		return h.live.requests >= min(most, h.limit(s, nil))
 	}
-	for _, l := range h.live.flying {
+	for _, l := range h.live.inFlight {
 		if !l.ended {
 			running++
 			most = min(most, h.limit(s, l.throttle))

@@ -13,7 +13,7 @@ const shedAfter = time.Minute
 // gates, or none. The mutex is held.
 func (f *Frontier) place(h *host, first bool) {
 	if h.share.leaving {
-		f.withdraw(h, nowhere)
+		f.withdraw(h, noList)
 		return
 	}
 	f.count(h)
@@ -37,7 +37,7 @@ func (f *Frontier) place(h *host, first bool) {
 }
 
 // withdraw removes a host from all lists.
-func (f *Frontier) withdraw(h *host, s standing) {
+func (f *Frontier) withdraw(h *host, s hostList) {
 	if s != resting {
 		f.closed.remove(h)
 	}
@@ -46,13 +46,13 @@ func (f *Frontier) withdraw(h *host, s standing) {
 			f.unlist(q)
 		}
 	}
-	f.setStanding(h, s)
+	f.setList(h, s)
 }
 
 // enlist adds a host's ready queues to the lists of their sources.
 func (f *Frontier) enlist(h *host, first bool) {
 	f.closed.remove(h)
-	stand := nowhere
+	list := noList
 	for q := h.queues; q != nil; q = q.sibling {
 		switch {
 		case q.listed && !q.ready():
@@ -67,10 +67,10 @@ func (f *Frontier) enlist(h *host, first bool) {
 			f.listed(q)
 		}
 		if q.listed {
-			stand = listed
+			list = listed
 		}
 	}
-	f.setStanding(h, stand)
+	f.setList(h, list)
 	f.wake()
 }
 
@@ -83,15 +83,15 @@ func (f *Frontier) unlist(q *queue) {
 	}
 }
 
-// setStanding sets a host's standing and counts the hosts of each.
-func (f *Frontier) setStanding(h *host, s standing) {
+// setList sets a host's list and counts the hosts of each.
+func (f *Frontier) setList(h *host, s hostList) {
 	f.tally(h, -1)
-	h.stand = s
+	h.list = s
 	f.tally(h, 1)
 }
 
 func (f *Frontier) tally(h *host, n int) {
-	if h.stand == resting {
+	if h.list == resting {
 		f.restingFor[h.why] += n
 	}
 }
@@ -111,7 +111,7 @@ func (f *Frontier) count(h *host) {
 // shed drops the buffers of a host that can be read again.
 func (f *Frontier) shed(h *host) {
 	for q := h.queues; q != nil; q = q.sibling {
-		if q.first() != nil && len(q.reading.flying) == 0 && !q.filling {
+		if q.first() != nil && len(q.reading.inFlight) == 0 && !q.filling {
 			f.buffered -= len(q.reading.buffer)
 			q.reading, q.more, q.blocked = nil, true, false
 		}
@@ -133,7 +133,7 @@ func (f *Frontier) tidy(h *host) {
 			q.reading = nil
 		}
 	}
-	if h.queues == nil && h.live == nil && h.stand == nowhere && f.hosts[h.key] == h {
+	if h.queues == nil && h.live == nil && h.list == noList && f.hosts[h.key] == h {
 		f.tally(h, -1)
 		delete(f.hosts, h.key)
 		delete(f.silent, h.key)
@@ -142,7 +142,7 @@ func (f *Frontier) tidy(h *host) {
 
 // quiet reports whether no URL of a host is in flight, in memory or being read.
 func (h *host) quiet() bool {
-	if h.live.requests > 0 || len(h.live.flying) > 0 {
+	if h.live.requests > 0 || len(h.live.inFlight) > 0 {
 		return false
 	}
 	for q := h.queues; q != nil; q = q.sibling {

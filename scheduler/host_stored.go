@@ -20,7 +20,7 @@ const (
 // judge updates a host's errors and backoff after a response.
 func (f *Frontier) judge(h *host, r *Result) {
 	switch {
-	case !tellsOfHost(r.Fault):
+	case !showsHostState(r.Fault):
 		return
 	case !hostFails(r):
 		h.live.errors, h.live.backoff = 0, 0

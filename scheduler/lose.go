@@ -70,7 +70,7 @@ func explicit(n *Record) bool {
 	if n.Reason == ReasonRedirect {
 		return isPermanent(n.Status)
 	}
-	return n.Reason != ReasonRenamed && (n.Reason.Asks() || n.Reason.Operators() || n.Reason == ReasonMoved)
+	return n.Reason != ReasonRenamed && (n.Reason.RequestsRemoval() || n.Reason.Operators() || n.Reason == ReasonMoved)
 }
 
 // isPermanent reports whether a status means a permanent redirect (RFC 9110, 15.4.2 and 15.4.9).
@@ -101,7 +101,7 @@ func keep(next, old *Record) {
 	next.Indexed, next.PushedSource = true, old.PushedSource
 	next.ETag, next.LastModified, next.Date, next.History = old.ETag, old.LastModified, old.Date, old.History
 	next.Hash, next.Sketch, next.Reading, next.Lively = old.Hash, old.Sketch, old.Reading, old.Lively
-	next.Given, next.LostAt, next.Before = old.Given, old.LostAt, old.Before
+	next.MetasHash, next.LostAt, next.Before = old.MetasHash, old.LostAt, old.Before
 	next.Signature, next.Overlap = old.Signature, old.Overlap
 }
 
@@ -111,7 +111,7 @@ func (v *Revision) CarryOut(d *StoredDeletion, old *Record, set *Settings, count
 	v.Move = SendDeletion
 	n, at := &v.Next, now.Truncate(time.Second)
 	if d.Reason == ReasonTarget {
-		v.letGo(d)
+		v.allowLeaving(d)
 		return
 	}
 	lost := counted && !old.Reason.Operators() && old.Kind == KindPage && !set.Deletions.Off
@@ -123,7 +123,7 @@ func (v *Revision) CarryOut(d *StoredDeletion, old *Record, set *Settings, count
 			}
 		}
 		n.LossPending, n.Misses = false, 0
-		n.Hash, n.Sketch, n.PushedSource, n.Given = d.Hash, d.Sketch, d.Source, 0
+		n.Hash, n.Sketch, n.PushedSource, n.MetasHash = d.Hash, d.Sketch, d.Source, 0
 		n.ETag, n.LastModified, n.Date = "", "", ""
 		n.Lively += min(1, livelyAfter-n.Lively)
 		n.stamp(old, at)
@@ -180,7 +180,7 @@ func lostPause(at, now time.Time, lost uint64, set *Settings) time.Duration {
 // instead.
 func leave(next *Record, set *Settings, now time.Time) (forget bool) {
 	next.Indexed, next.Hash, next.PushedSource, next.LossPending = false, [16]byte{}, "", false
-	next.Sketch, next.Reading, next.Given, next.Lively = noSketch, 0, 0, 0
+	next.Sketch, next.Reading, next.MetasHash, next.Lively = noSketch, 0, 0, 0
 	next.LostAt, next.Before = time.Time{}, noSketch
 	// Without validators the next GET returns the document, not a 304.
 	next.ETag, next.LastModified, next.Date = "", "", ""

@@ -57,7 +57,7 @@ func TestSeen(t *testing.T) {
 func TestExplicit(t *testing.T) {
 	explicitly := map[Reason]bool{ReasonMoved: true}
 	for r := range reasonsEnd {
-		if r.Asks() || r.Operators() {
+		if r.RequestsRemoval() || r.Operators() {
 			explicitly[r] = true
 		}
 	}

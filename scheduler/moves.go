@@ -62,8 +62,8 @@ func (n *Record) MovesTo(source string) bool {
 	return n.MovePending() && n.LastError == movingTo(source)
 }
 
-// letGo completes a Revision that allows a document to leave a target.
-func (v *Revision) letGo(d *StoredDeletion) {
+// allowLeaving completes a Revision that allows a document to leave a target.
+func (v *Revision) allowLeaving(d *StoredDeletion) {
 	v.Move, v.CancelDeletion = KeepDeletion, true
 	n := &v.Next
 	n.LossPending, n.Reason, n.LastError = false, d.Reason, d.Text

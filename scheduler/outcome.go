@@ -38,7 +38,7 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 	set = set.Of(old.URL)
 	j := judgement{old: old, result: r, set: set, edit: edit, now: now, jitter: jitter, c: Completion{Next: *old}}
 	kind := classify(r, set.Policy)
-	if kind == answerPage && loginInPlace(old, r) {
+	if kind == answerPage && isLoginInstead(old, r) {
 		kind = answerTemporary
 	}
 	if kind != answerExcluded {
@@ -69,13 +69,13 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 	case answerPermanent:
 		j.permanent()
 	case answerRedirect:
-		j.had()
+		j.resetMisses()
 		j.redirect()
 	case answerUnchanged:
-		j.had()
+		j.resetMisses()
 		j.unchanged()
 	case answerPage:
-		j.had()
+		j.resetMisses()
 		j.page()
 	}
 	if j.removes && old.Indexed {
@@ -241,11 +241,11 @@ func (j *judgement) settle(c Class) {
 // remove marks the URL's document, if any, for deletion.
 func (j *judgement) remove(reason string) { j.removes, j.reason = true, reason }
 
-// had records that the page exists.
-func (j *judgement) had() { j.c.Next.Misses, j.c.Next.Gone = 0, false }
+// resetMisses clears the count of misses, because the page exists.
+func (j *judgement) resetMisses() { j.c.Next.Misses, j.c.Next.Gone = 0, false }
 
-// loginInPlace reports whether a log-in page was returned in place of a document.
-func loginInPlace(old *Record, r *Result) bool {
+// isLoginInstead reports whether a log-in page was returned in place of a document.
+func isLoginInstead(old *Record, r *Result) bool {
 	return r.LoginPage && old.Indexed && (r.Document == nil || r.Document.Hash != old.Hash)
 }
 

@@ -50,7 +50,7 @@ func (j *judgement) unchanged() {
 		j.settle(OK)
 	}
 	j.c.CancelDeletion = true
-	if j.old.Class == OK && !j.old.LossPending { // what is known of the page still holds
+	if j.old.Class == OK && !j.old.LossPending { // the stored state of the page is still valid
 		j.c.Next.LastError, j.c.Next.Reason = j.old.LastError, j.old.Reason
 	}
 	j.compared(true, false)
@@ -81,7 +81,7 @@ func (j *judgement) page() {
 	j.refresh()
 	if j.old.Indexed && j.old.Hash == d.Hash && j.old.PushedSource == d.Source && !j.set.PushUnchanged {
 		j.c.CancelDeletion = true
-		j.c.Next.Given = d.Given // the page itself had the same values
+		j.c.Next.MetasHash = d.MetasHash // the page itself had the same values
 	} else {
 		j.c.Order = addition(j.old, d)
 		j.c.Next.holds(d)

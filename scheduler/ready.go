@@ -63,8 +63,8 @@ func (f *Frontier) Alive(ctx context.Context) error {
 	}
 }
 
-// wentRound wakes the callers of Alive.
-func (f *Frontier) wentRound() {
+// completeRound wakes the callers of Alive.
+func (f *Frontier) completeRound() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.round != nil {

@@ -21,7 +21,7 @@ const (
 	ReasonCrawlSpace // a gate of the crawl space refuses it
 	ReasonElsewhere  // global.rules give it to another crawler (761)
 	ReasonRenamed    // it is known under another name
-	ReasonNotIndexed // a rule says NoIndex
+	ReasonNotIndexed // a rule with NoIndex
 	ReasonKilled     // the kill list names it
 	ReasonMediaType  // the rules do not take its MIME type
 	ReasonRemoved    // sextant remove
@@ -88,10 +88,10 @@ const (
 type reasonKind uint8
 
 const (
-	itFails    reasonKind = iota + 1 // nothing: the page, or the way to it, is as it is
-	byOperator                       // Operators
-	itAsks                           // Asks
-	itWaits                          // the URL could not be requested yet
+	noRemoval    reasonKind = iota + 1 // no consequence
+	byOperator                         // Operators
+	byPage                             // RequestsRemoval
+	notRequested                       // the URL could not be requested yet
 )
 
 // byClass marks a reason whose fate depends on the record's class.
@@ -106,64 +106,64 @@ type reasonRow struct {
 
 // reasonRows has a row for each reason, by number.
 var reasonRows = [reasonsEnd]reasonRow{
-	NoReason:                {"", itFails, byClass},
+	NoReason:                {"", noRemoval, byClass},
 	ReasonRules:             {"rules", byOperator, byClass},
 	ReasonCrawlSpace:        {"crawl_space", byOperator, byClass},
 	ReasonElsewhere:         {"elsewhere", byOperator, FateElsewhere},
 	ReasonRenamed:           {"renamed", byOperator, byClass},
 	ReasonNotIndexed:        {"noindex_rule", byOperator, FateNoindexRule},
 	ReasonKilled:            {"kill_list", byOperator, FateKilled},
-	ReasonMediaType:         {"media_type", itFails, byClass},
-	ReasonRemoved:           {"removed", itFails, byClass},
-	ReasonRobots:            {"robots", itAsks, FateRobots},
-	ReasonRobotsUnreachable: {"robots_unreachable", itWaits, byClass},
-	ReasonNoIndex:           {"noindex", itAsks, FateNoindexPage},
-	ReasonUnavailable:       {"unavailable_after", itAsks, FateNoindexPage},
-	ReasonCanonical:         {"canonical", itAsks, FateCanonical},
-	ReasonEmpty:             {"empty", itFails, byClass},
-	ReasonSource:            {"source", itFails, byClass},
-	ReasonNotNamed:          {"not_named", itFails, byClass},
-	ReasonItemGone:          {"item_gone", itAsks, byClass},
-	ReasonCopy:              {"duplicate", itFails, FateDuplicate},
-	ReasonNearCopy:          {"near_duplicate", itFails, FateNearDuplicate},
-	ReasonRedirect:          {"redirect", itAsks, byClass},
-	ReasonMoved:             {"site_moved", itFails, byClass},
-	ReasonTruncated:         {"too_large", itFails, byClass},
-	ReasonUnreadable:        {"unreadable", itFails, byClass},
-	ReasonUnreadFile:        {"unreadable_document", itFails, byClass},
-	ReasonNotProcessed:      {"no_content", itFails, byClass},
-	ReasonNotFound:          {"not_found", itAsks, byClass},
-	ReasonClientError:       {"4xx", itFails, byClass},
-	ReasonServerError:       {"5xx", itFails, byClass},
-	ReasonOtherStatus:       {"status", itFails, byClass},
-	ReasonLogin:             {"login", itFails, byClass},
-	ReasonDNS:               {"dns", itFails, byClass},
-	ReasonConnect:           {"connect", itFails, byClass},
-	ReasonTLS:               {"tls", itFails, byClass},
-	ReasonTimeout:           {"timeout", itFails, byClass},
-	ReasonProtocol:          {"protocol", itFails, byClass},
-	ReasonBadRedirect:       {"bad_redirect", itFails, byClass},
-	ReasonAddress:           {"address", itFails, FateAddress},
-	ReasonProxy:             {"proxy", itWaits, byClass},
-	ReasonSessionWaits:      {"session", itWaits, byClass},
-	ReasonNoText:            {"no_text", itFails, byClass},
-	ReasonAppShell:          {"app_shell", itFails, byClass},
-	ReasonNoField:           {"no_field", itFails, byClass},
-	ReasonRendering:         {"rendering", itFails, byClass},
-	ReasonNoBrowser:         {"no_browser", itWaits, byClass},
-	ReasonBodyLost:          {"body_lost", itFails, byClass},
-	ReasonNewText:           {"new_text", itFails, byClass},
+	ReasonMediaType:         {"media_type", noRemoval, byClass},
+	ReasonRemoved:           {"removed", noRemoval, byClass},
+	ReasonRobots:            {"robots", byPage, FateRobots},
+	ReasonRobotsUnreachable: {"robots_unreachable", notRequested, byClass},
+	ReasonNoIndex:           {"noindex", byPage, FateNoindexPage},
+	ReasonUnavailable:       {"unavailable_after", byPage, FateNoindexPage},
+	ReasonCanonical:         {"canonical", byPage, FateCanonical},
+	ReasonEmpty:             {"empty", noRemoval, byClass},
+	ReasonSource:            {"source", noRemoval, byClass},
+	ReasonNotNamed:          {"not_named", noRemoval, byClass},
+	ReasonItemGone:          {"item_gone", byPage, byClass},
+	ReasonCopy:              {"duplicate", noRemoval, FateDuplicate},
+	ReasonNearCopy:          {"near_duplicate", noRemoval, FateNearDuplicate},
+	ReasonRedirect:          {"redirect", byPage, byClass},
+	ReasonMoved:             {"site_moved", noRemoval, byClass},
+	ReasonTruncated:         {"too_large", noRemoval, byClass},
+	ReasonUnreadable:        {"unreadable", noRemoval, byClass},
+	ReasonUnreadFile:        {"unreadable_document", noRemoval, byClass},
+	ReasonNotProcessed:      {"no_content", noRemoval, byClass},
+	ReasonNotFound:          {"not_found", byPage, byClass},
+	ReasonClientError:       {"4xx", noRemoval, byClass},
+	ReasonServerError:       {"5xx", noRemoval, byClass},
+	ReasonOtherStatus:       {"status", noRemoval, byClass},
+	ReasonLogin:             {"login", noRemoval, byClass},
+	ReasonDNS:               {"dns", noRemoval, byClass},
+	ReasonConnect:           {"connect", noRemoval, byClass},
+	ReasonTLS:               {"tls", noRemoval, byClass},
+	ReasonTimeout:           {"timeout", noRemoval, byClass},
+	ReasonProtocol:          {"protocol", noRemoval, byClass},
+	ReasonBadRedirect:       {"bad_redirect", noRemoval, byClass},
+	ReasonAddress:           {"address", noRemoval, FateAddress},
+	ReasonProxy:             {"proxy", notRequested, byClass},
+	ReasonSessionWaits:      {"session", notRequested, byClass},
+	ReasonNoText:            {"no_text", noRemoval, byClass},
+	ReasonAppShell:          {"app_shell", noRemoval, byClass},
+	ReasonNoField:           {"no_field", noRemoval, byClass},
+	ReasonRendering:         {"rendering", noRemoval, byClass},
+	ReasonNoBrowser:         {"no_browser", notRequested, byClass},
+	ReasonBodyLost:          {"body_lost", noRemoval, byClass},
+	ReasonNewText:           {"new_text", noRemoval, byClass},
 	ReasonTarget:            {"target", byOperator, byClass},
-	ReasonReader:            {"reader", itFails, byClass},
+	ReasonReader:            {"reader", noRemoval, byClass},
 	ReasonListGone:          {"list_gone", byOperator, byClass},
 	ReasonNoTarget:          {"no_target", byOperator, byClass},
-	ReasonBotWall:           {"bot_wall", itWaits, byClass},
+	ReasonBotWall:           {"bot_wall", notRequested, byClass},
 }
 
 // row returns a reason's row; its word is empty if this version does not know the reason.
 func (r Reason) row() reasonRow {
 	if !r.Known() {
-		return reasonRow{"", itFails, byClass}
+		return reasonRow{"", noRemoval, byClass}
 	}
 	return reasonRows[r]
 }
@@ -202,12 +202,12 @@ func ReasonWords() []string {
 // caused them.
 func (r Reason) Operators() bool { return r.row().kind == byOperator }
 
-// Asks reports whether the page or its site explicitly asks for the document to go. Such a response takes effect when
-// it is given twice.
-func (r Reason) Asks() bool { return r.row().kind == itAsks }
+// RequestsRemoval reports whether the page or its site explicitly requests that the document leave the index. Such a
+// response takes effect when it is received twice.
+func (r Reason) RequestsRemoval() bool { return r.row().kind == byPage }
 
 // Waits reports whether the reason is that a URL could not be requested yet.
-func (r Reason) Waits() bool { return r.row().kind == itWaits }
+func (r Reason) Waits() bool { return r.row().kind == notRequested }
 
 // reasonOf returns why a visit failed: by its fault below HTTP, or by its status.
 func reasonOf(f fault.Fault, status int) Reason {

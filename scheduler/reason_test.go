@@ -58,8 +58,8 @@ func TestKindsOfReasons(t *testing.T) {
 	}
 	waiting := map[Reason]bool{ReasonRobotsUnreachable: true, ReasonProxy: true, ReasonSessionWaits: true, ReasonNoBrowser: true, ReasonBotWall: true}
 	for r := range reasonsEnd {
-		if r.Operators() != operators[r] || r.Asks() != asks[r] || r.Waits() != waiting[r] {
-			t.Errorf("%v: operator's %t, asks %t, waits %t", r, r.Operators(), r.Asks(), r.Waits())
+		if r.Operators() != operators[r] || r.RequestsRemoval() != asks[r] || r.Waits() != waiting[r] {
+			t.Errorf("%v: operator's %t, asks %t, waits %t", r, r.Operators(), r.RequestsRemoval(), r.Waits())
 		}
 	}
 }

@@ -95,18 +95,18 @@ type Document struct {
 	// Sketch is that of the text; Reading is a fingerprint of the settings that affect the text of a page.
 	Sketch  sketch.Sketch
 	Reading uint16
-	// Given is a hash of the metas that rules and roots give the document, 0 for none.
-	Given uint32
+	// MetasHash is a hash of the metas that rules and roots give the document, 0 for none.
+	MetasHash uint32
 }
 
 // holds records that a document is on its way to the target.
 func (n *Record) holds(d *Document) {
-	n.Indexed, n.Hash, n.PushedSource, n.Sketch, n.Reading, n.Given = true, d.Hash, d.Source, d.Sketch, d.Reading, d.Given
-	n.LostAt, n.Before = time.Time{}, noSketch
+	n.Hash, n.PushedSource, n.Sketch, n.Reading, n.MetasHash = d.Hash, d.Source, d.Sketch, d.Reading, d.MetasHash
+	n.Indexed, n.LostAt, n.Before = true, time.Time{}, noSketch
 }
 
-// Became describes the consequences of a lease's result.
-type Became struct {
+// Effect describes the consequences of a lease's result.
+type Effect struct {
 	Class     Class
 	Reason    Reason
 	Added     bool // a document of the URL is sent for the first time
@@ -117,11 +117,11 @@ type Became struct {
 	Forgotten bool // the URL has no stored state
 }
 
-// Became returns the consequences. They are set once Complete has returned; only the holder of the lease may call it.
-func (l *Lease) Became() Became { return l.became }
+// Effect returns the consequences. They are set once Complete has returned; only the holder of the lease may call it.
+func (l *Lease) Effect() Effect { return l.effect }
 
-func became(old *Record, c *Completion) Became {
-	b := Became{Class: c.Next.Class, Reason: c.Next.Reason, Indexed: c.Next.Indexed, Forgotten: c.Forget}
+func effectOf(old *Record, c *Completion) Effect {
+	b := Effect{Class: c.Next.Class, Reason: c.Next.Reason, Indexed: c.Next.Indexed, Forgotten: c.Forget}
 	if o := c.Order; o != nil {
 		add := o.Op == OrderAdd
 		b.Pending = o.Loss != nil

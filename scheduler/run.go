@@ -36,7 +36,7 @@ func (f *Frontier) Run(ctx context.Context) error {
 		f.openGates()
 		f.placeAgain(ctx)
 		f.moveDue(ctx)
-		f.wentRound()
+		f.completeRound()
 		if d, ok := f.sleep(); ok {
 			timer.Reset(d)
 		}

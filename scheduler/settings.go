@@ -42,7 +42,7 @@ type Settings struct {
 	// of the next.
 	Throttle time.Duration
 	// Aggressive drops the pause and allows MaxConnectionsPerHost requests at once
-	// to a host. Crawl-delay, Retry-After and back-off are obeyed all the same.
+	// to a host. Crawl-delay, Retry-After and back-off are always obeyed.
 	Aggressive            bool
 	MaxConnectionsPerHost int
 	// Throttles set pace and hours of some hosts or URLs. The first one that matches a URL counts.

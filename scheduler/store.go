@@ -234,7 +234,7 @@ type Store interface {
 	Deletions(ctx context.Context, g DeletionGroup, fn func(StoredDeletion) error) error
 	// DeletionGroups calls fn for each group with pending losses, and their number.
 	DeletionGroups(ctx context.Context, fn func(g DeletionGroup, pending uint64) error) error
-	// Documents returns what is kept of a host's documents.
+	// Documents returns the counts and the sample of a host's documents.
 	Documents(ctx context.Context, h weburl.HostKey) (HostDocuments, error)
 	// Revise changes stored URLs that are not leased. For each key it calls fn with the newest record, and applies the
 	// revision that fn returns; nil leaves the URL alone. URLs that are unknown or Waiting, in a fifo or in flight, are

@@ -39,7 +39,7 @@ type hostTexts struct {
 type newText struct {
 	document weburl.Key
 	sketch   sketch.Sketch
-	is       bool
+	exists   bool
 }
 
 // target is where a document redirects to, as a hash.
@@ -95,7 +95,7 @@ func (h *hostTexts) judge(old *Record, k weburl.Key, text sketch.Sketch, templat
 	var others []weburl.Key
 	for i := range h.responses {
 		r := &h.responses[i]
-		if !r.is {
+		if !r.exists {
 			continue
 		}
 		all = append(all, r.sketch)

@@ -29,16 +29,16 @@ func TestLookAlikes(t *testing.T) {
 	w := newWeigher(t)
 	for i, want := range []Response{NotCounted, NotCounted, BadResponse} {
 		notice := mixed(text(50), text(60+i), 25)
-		told, c := w.visit(i, stored(text(i)), page(notice))
-		if told != want || c.Order.Loss == nil || c.Order.Loss.Explicit != (want == NotCounted) || c.Next.Reason != ReasonNewText {
-			t.Errorf("document %d: says %d, want %d; %+v", i, told, want, c.Order)
+		response, c := w.visit(i, stored(text(i)), page(notice))
+		if response != want || c.Order.Loss == nil || c.Order.Loss.Explicit != (want == NotCounted) || c.Next.Reason != ReasonNewText {
+			t.Errorf("document %d: says %d, want %d; %+v", i, response, want, c.Order)
 		}
 	}
 	// That one document has it again and again tells nothing.
 	w = newWeigher(t)
 	for range 5 {
-		if told, c := w.visit(1, stored(text(1)), page(text(50))); told != NotCounted || !c.Order.Loss.Explicit {
-			t.Errorf("says %d, %+v", told, c.Order.Loss)
+		if response, c := w.visit(1, stored(text(1)), page(text(50))); response != NotCounted || !c.Order.Loss.Explicit {
+			t.Errorf("says %d, %+v", response, c.Order.Loss)
 		}
 	}
 }
@@ -50,12 +50,12 @@ func TestSteadyText(t *testing.T) {
 	for n, want := range map[int]Response{32: GoodResponse, 16: GoodResponse, 15: NotCounted} {
 		w := newWeigher(t)
 		w.store.loss = &StoredDeletion{Replaces: true, Loss: Loss{Sketch: text(2)}}
-		if told, c := w.visit(1, old, page(mixed(text(2), text(3), n))); told != want || c.Order.Loss == nil {
-			t.Errorf("%d of 32 parts as before: says %d, want %d", n, told, want)
+		if response, c := w.visit(1, old, page(mixed(text(2), text(3), n))); response != want || c.Order.Loss == nil {
+			t.Errorf("%d of 32 parts as before: says %d, want %d", n, response, want)
 		}
 		w.store.loss.Replaces = false
-		if told, _ := w.visit(1, old, page(mixed(text(2), text(3), n))); told != NotCounted {
-			t.Errorf("after the loss of a document: says %d", told)
+		if response, _ := w.visit(1, old, page(mixed(text(2), text(3), n))); response != NotCounted {
+			t.Errorf("after the loss of a document: says %d", response)
 		}
 	}
 }

@@ -100,7 +100,7 @@ type Record struct {
 	Status       int // HTTP code of the last response; 760, 761; 0 if there was none
 	Errors       int // temporary errors in a row
 	FirstErrorAt time.Time
-	// Reason is the reason why the URL has no document, why that is to go, or what was wrong with the last response;
+	// Reason is the reason why the URL has no document, why that must go, or why the last response was bad;
 	// LastError is the text for people.
 	Reason    Reason
 	LastError string
@@ -125,9 +125,9 @@ type Record struct {
 	// (Document.Reading).
 	Sketch  sketch.Sketch
 	Reading uint16
-	// Given is a hash of the metas that the rules and roots gave the document (Document.Given); 0 if none, or if
+	// MetasHash is a hash of the metas that the rules and roots gave the document (Document.MetasHash); 0 if none, or if
 	// unknown.
-	Given uint32
+	MetasHash uint32
 	// Lively counts the consecutive losses of the text that were carried out, up to livelyAfter.
 	Lively uint8
 	// LossPending is set while a loss of the document or its text is pending: Indexed stays set.

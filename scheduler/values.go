@@ -16,14 +16,14 @@ type Lookuper interface {
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 }
 
-// Knower is the part of a Store that Known uses.
-type Knower interface {
+// KeySet is the part of a Store that Known uses.
+type KeySet interface {
 	Lookuper
 	Remembers(k weburl.Key) bool
 }
 
 // Known reports whether a URL is known to the store. See Reader.Remembers.
-func Known(ctx context.Context, store Knower, k weburl.Key) (bool, error) {
+func Known(ctx context.Context, store KeySet, k weburl.Key) (bool, error) {
 	if store.Remembers(k) {
 		return true, ctx.Err()
 	}

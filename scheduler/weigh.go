@@ -49,7 +49,7 @@ func (f *Frontier) weigh(
 	case set.Deletions.Off:
 		return NotCounted, nil
 	case !l.Record.Indexed:
-		return NotCounted, f.askLost(ctx, c, set)
+		return NotCounted, f.revisitLost(ctx, c, set)
 	}
 	w := weighing{f: f, ctx: ctx, l: l, r: r, c: c, set: set}
 	if err := w.compare(); err != nil {
@@ -59,20 +59,20 @@ func (f *Frontier) weigh(
 		return NotCounted, err
 	}
 	w.lost = w.loses()
-	told, err := w.tells()
+	response, err := w.response()
 	if err != nil {
-		return told, err
+		return response, err
 	}
-	ill, err := f.observed(ctx, l, told)
+	ill, err := f.observed(ctx, l, response)
 	if err != nil {
-		return told, err
+		return response, err
 	}
 	w.settle(ill, edit)
-	return told, f.askLost(ctx, c, set)
+	return response, f.revisitLost(ctx, c, set)
 }
 
-// askLost schedules an early visit to a document that left, or whose text was replaced, by a loss.
-func (f *Frontier) askLost(ctx context.Context, c *Completion, set *Settings) error {
+// revisitLost schedules an early visit to a document that left, or whose text was replaced, by a loss.
+func (f *Frontier) revisitLost(ctx context.Context, c *Completion, set *Settings) error {
 	n, now := &c.Next, time.Now()
 	if n.LostAt.IsZero() || n.LossPending {
 		return nil
@@ -159,11 +159,11 @@ func Replaces(
 	return forGood && t.Indexed && !t.LossPending && sketch.Same(old.Sketch, t.Sketch, replacesAbove, template), t, nil
 }
 
-// tells returns the effect of the response on the host's health.
-func (w *weighing) tells() (Response, error) {
+// response classifies the response for the host's health.
+func (w *weighing) response() (Response, error) {
 	n, old := &w.c.Next, &w.l.Record
 	switch {
-	case old.Kind != KindPage, !tellsOfHost(w.r.Fault), w.replaced,
+	case old.Kind != KindPage, !showsHostState(w.r.Fault), w.replaced,
 		n.Reason.Operators() && n.Reason != ReasonTarget, n.Reason == ReasonUnavailable, n.Reason == ReasonMoved:
 		return NotCounted, nil
 	case w.lost && w.isText && !w.lookAlike:

@@ -66,11 +66,11 @@ func (w *weigher) visit(i int, old Record, r Result, change ...func(*Settings)) 
 	set := settings(change...)
 	c := outcome(&old, &r, set, 5, start(), 0)
 	l := &Lease{Key: doc(i), Record: old, queue: &queue{host: w.host}}
-	told, err := w.f.weigh(w.Context(), l, &r, &c, set, 5)
+	response, err := w.f.weigh(w.Context(), l, &r, &c, set, 5)
 	if err != nil {
 		w.Fatal(err)
 	}
-	return told, c
+	return response, c
 }
 
 // page returns a document with a text, and its record.
@@ -214,12 +214,12 @@ func TestReplaced(t *testing.T) {
 			w.store.known[u.Key()] = *c.at
 		}
 		w.host.live.health.ill = c.ill
-		told, out := w.visit(1, stored(text(1)), c.r)
+		response, out := w.visit(1, stored(text(1)), c.r)
 		if c.replaced && (out.Next.State != AtRest || out.Next.Misses != 0 || out.Next.LossPending) {
 			t.Errorf("%s: %+v, want it asked for no sooner than others", name, out.Next)
 		}
-		if leaves := out.Order != nil && out.Order.Loss == nil && !out.Next.Indexed; leaves != c.replaced || told != c.says {
-			t.Errorf("%s: replaced %t, says %d; want %t, %d", name, leaves, told, c.replaced, c.says)
+		if leaves := out.Order != nil && out.Order.Loss == nil && !out.Next.Indexed; leaves != c.replaced || response != c.says {
+			t.Errorf("%s: replaced %t, says %d; want %t, %d", name, leaves, response, c.replaced, c.says)
 		}
 	}
 }
@@ -289,13 +289,13 @@ func TestLostIsAskedFor(t *testing.T) {
 	} {
 		old := lost
 		old.LostAt = time.Now().Add(-c.ago)
-		told, out := newWeigher(t).visit(1, old, c.r)
+		response, out := newWeigher(t).visit(1, old, c.r)
 		next := time.Until(out.Next.NextAt)
 		if c.r.Fault != fault.None || !c.lost {
 			next = out.Next.NextAt.Sub(start())
 		}
-		if told != NotCounted || out.Next.LostAt.IsZero() == c.lost || next.Round(time.Minute) != c.want {
-			t.Errorf("%v after it was lost: says %d, again in %v, want %v; %+v", c.ago, told, next, c.want, out.Next)
+		if response != NotCounted || out.Next.LostAt.IsZero() == c.lost || next.Round(time.Minute) != c.want {
+			t.Errorf("%v after it was lost: says %d, again in %v, want %v; %+v", c.ago, response, next, c.want, out.Next)
 		}
 	}
 	old := lost

@@ -3,10 +3,10 @@ package weburl
 // Classes of bytes. The first three hold what the standard leaves unencoded in
 // the component, so they follow its percent-encode sets (URL standard, section 1.3).
 const (
-	pathByte     = 1 << iota // stands in a path segment as it is; '%' is not a member
-	queryByte                // stands in a query of http as it is; '%' is not a member
-	fragmentByte             // stands in a fragment as it is
-	hostByte                 // stands in an ordinary label of a host
+	pathByte     = 1 << iota // written unescaped in a path segment; '%' is not a member
+	queryByte                // written unescaped in a query of http; '%' is not a member
+	fragmentByte             // written unescaped in a fragment
+	hostByte                 // allowed in an ordinary label of a host
 	schemeByte               // follows the first letter of a scheme
 	endByte                  // ends a path segment, a path or a query
 	oddByte                  // is removed or becomes a slash: for the slow path

@@ -9,11 +9,11 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// AliasBytes at the end of a document's hash depend on its aliases, too. They are no content: which
-// URLs redirect to a page does not make it another one.
+// AliasBytes is the number of bytes at the end of a document's hash that depend on its aliases. They are not content:
+// another alias does not make another page.
 const AliasBytes = 4
 
-// hashOf is the part of a document's hash that is of its content.
+// hashOf returns the part of a document's hash that depends only on its content.
 func hashOf(sum [16]byte) [16]byte {
 	clear(sum[len(sum)-AliasBytes:])
 	return sum
@@ -37,7 +37,7 @@ type Content struct {
 	titled *near.Frame
 }
 
-// titlesBy are the titles under which originals of the page are searched.
+// titlesBy returns the titles under which originals of the page are searched.
 func (c *Content) titlesBy(f *near.Frame) []uint32 {
 	if c.titles == nil || c.titled != f {
 		c.titles, c.titled = c.Titles(c.source, f), f
@@ -79,14 +79,14 @@ func contentOf(r *scheduler.Record, source string) *Content {
 	return c
 }
 
-// setPlace is by the text or, if it is too short, by all that is pushed.
+// setPlace sets the place: by the text or, if that is too short, by the whole document.
 func (c *Content) setPlace() {
 	if c.place = near.PlaceOf(c.hash); !c.IsZero() {
 		c.place = c.Place(c.source)
 	}
 }
 
-// Stored is the signature as a record has it.
+// Stored returns the signature in the form of a record.
 func (c *Content) Stored() string {
 	if c.IsZero() {
 		return ""
@@ -95,5 +95,5 @@ func (c *Content) Stored() string {
 	return string(c.Append(b[:0]))
 }
 
-// percent is of a share from 0 to 1, and not 100 unless it is all.
+// percent converts a share from 0 to 1; only 1 gives 100.
 func percent(share float64) uint8 { return uint8(math.Floor(100 * min(max(share, 0), 1))) }

@@ -52,18 +52,18 @@ type Detector struct {
 	store   Store
 	requeue Requeue
 	log     *slog.Logger
-	next    weburl.Key // from here on Load reads; it belongs to the caller of Begin and Load
+	next    weburl.Key // where Load continues; owned by the caller of Begin and Load
 
 	mu       sync.Mutex  // guards the rest; never held while the store is read
-	pages    *near.Table // documents and copies: a page that is like one is like the other
+	pages    *near.Table // documents and copies: a page similar to one is similar to the other
 	copies   *near.Table // by the original's key
 	inFlight map[weburl.Key]*Content
 	searches map[*search]struct{}
 	whole    map[weburl.Key]struct{} // they are refetched for their text
-	freed    map[weburl.Key]struct{} // copies that were queued since their original went or changed
+	freed    map[weburl.Key]struct{} // copies that were queued because their original was deleted or changed
 	hosts    map[weburl.HostKey]*list.Element
 	recent   *list.List // of *host, the one that was used last in front
-	unsaved  []*host    // they are not among hosts any more, and their frames not stored yet
+	unsaved  []*host    // removed from hosts, with frames to be stored
 	found    uint64     // copies since the process started
 	loaded   bool
 }
@@ -77,7 +77,7 @@ func New(store Store, requeue Requeue, log *slog.Logger) *Detector {
 	}
 }
 
-// keyPlace is the place under which copies are found by their original's key.
+// keyPlace returns the place under which copies are found by their original's key.
 func keyPlace(k weburl.Key) near.Place { return near.PlaceOf(k) }
 
 // maxSame and maxSameCopies limit the number of pages kept per text.
@@ -86,8 +86,8 @@ const (
 	maxSameCopies = 3
 )
 
-// hold adds a page once, unless too many have its text. The mutex is held.
-func (d *Detector) hold(at near.Place, key weburl.Key, isCopy bool) {
+// addPage adds a page once, unless too many have its text. The mutex is held.
+func (d *Detector) addPage(at near.Place, key weburl.Key, isCopy bool) {
 	same, held, most := 0, false, maxSame
 	if isCopy {
 		most = maxSameCopies
@@ -128,7 +128,7 @@ type Status struct {
 	Found     uint64 `json:"found"`     // copies since the process started
 	Bytes     int64  `json:"bytes"`     // of memory
 	Loading   bool   `json:"loading,omitempty"`
-	Freed     int    `json:"freed,omitempty"` // queued since their original went or changed, and not fetched yet
+	Freed     int    `json:"freed,omitempty"` // queued because their original was deleted or changed, and not fetched yet
 }
 
 // free queues a copy for another fetch because its original was deleted or changed.

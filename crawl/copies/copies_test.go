@@ -51,7 +51,7 @@ func TestStoreIsReadWithoutTheMutex(t *testing.T) {
 	for _, changes := range []bool{false, true} {
 		store := &records{known: map[weburl.Key]scheduler.Record{of.Key: {URL: of.URL.String(), Indexed: true, Hash: is.hash}}}
 		d := New(store, nil, nil)
-		d.hold(is.place, of.Key, false)
+		d.addPage(is.place, of.Key, false)
 		reads := 0
 		store.reading = func() {
 			if !d.mu.TryLock() {
@@ -175,7 +175,7 @@ func BenchmarkDuplicate(b *testing.B) {
 	for i := range 100_000 {
 		c := exactly(0)
 		c.place.Body = uint32(i) * 0x9e3779b1
-		d.hold(c.place, weburl.Key{byte(i), byte(i >> 8), byte(i >> 16)}, false)
+		d.addPage(c.place, weburl.Key{byte(i), byte(i >> 8), byte(i >> 16)}, false)
 	}
 	b.ReportMetric(float64(len(pages[0].Text)), "B/page")
 	for i := 0; b.Loop(); i++ {

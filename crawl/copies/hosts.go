@@ -21,7 +21,7 @@ const (
 	maxNotes = 8
 )
 
-// host is the knowledge of one host.
+// host is the state of one host.
 type host struct {
 	key     weburl.HostKey
 	frame   *near.Frame
@@ -34,7 +34,7 @@ type host struct {
 // frameValue is the key of the stored value with a host's frame.
 func frameValue(k weburl.HostKey) scheduler.ValueName { return scheduler.HostValue(k, "crawl.frame") }
 
-// host returns the knowledge of a host, or nil if it must be read first. The mutex is held.
+// host returns the state of a host, or nil if it must be read first. The mutex is held.
 func (d *Detector) host(k weburl.HostKey) *host {
 	e := d.hosts[k]
 	if e == nil {
@@ -44,8 +44,7 @@ func (d *Detector) host(k weburl.HostKey) *host {
 	return e.Value.(*host)
 }
 
-// readHost reads the frame of a host that is not known. The mutex, which is held, is let go
-// meanwhile.
+// readHost reads the frame of a host that is not known. The mutex, which is held, is released during the read.
 func (d *Detector) readHost(ctx context.Context, k weburl.HostKey) error {
 	if i := slices.IndexFunc(d.unsaved, func(h *host) bool { return h.key == k }); i >= 0 {
 		h := d.unsaved[i]
@@ -62,7 +61,7 @@ func (d *Detector) readHost(ctx context.Context, k weburl.HostKey) error {
 	h := &host{key: k}
 	if len(b) > 0 {
 		if h.frame, err = near.DecodeFrame(b); err != nil {
-			// It is learnt anew; until then only equal pages are copies.
+			// It is learnt again; until then only equal pages are copies.
 			d.log.Warn("cannot read the parts that the pages of a host share", "value", frameValue(k), "error", err)
 		}
 	}
@@ -70,7 +69,7 @@ func (d *Detector) readHost(ctx context.Context, k weburl.HostKey) error {
 	return nil
 }
 
-// keepHost takes a host in, and forgets the one that was not used for longest. The mutex is
+// keepHost adds a host, and drops the least recently used one. The mutex is
 // held.
 func (d *Detector) keepHost(h *host) {
 	d.hosts[h.key] = d.recent.PushFront(h)
@@ -98,7 +97,7 @@ func (d *Detector) framed(k weburl.HostKey, key weburl.Key) bool {
 	return h == nil || h.frame.Takes(near.Key(key))
 }
 
-// learn takes a page into the frame of its host. The mutex is held.
+// learn adds a page to the frame of its host. The mutex is held.
 func (h *host) learn(key weburl.Key, c *Content) {
 	if c.text == nil { // as it was
 		return

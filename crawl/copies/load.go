@@ -14,8 +14,8 @@ const (
 	loadPatience = 500 * time.Millisecond
 	// loadBatch is the number of records read before the lock is released.
 	loadBatch = 5000
-	// tendEvery is the time between two comparisons of the known frames with the copies found.
-	tendEvery = time.Minute
+	// recheckEvery is the time between two comparisons of the known frames with the copies found.
+	recheckEvery = time.Minute
 )
 
 // Begin reads the places of documents for a short time. It must be called before the first page.
@@ -54,7 +54,7 @@ func (d *Detector) Load(ctx context.Context) error {
 	}
 }
 
-// Run loads, and then tends to copies until ctx ends. It may be called again after an error, and resumes.
+// Run calls Load, and then Recheck periodically until ctx ends. It may be called again after an error, and resumes.
 func (d *Detector) Run(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -62,7 +62,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	if err := d.Load(ctx); err != nil {
 		return err
 	}
-	tick := time.NewTicker(tendEvery)
+	tick := time.NewTicker(recheckEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -108,7 +108,7 @@ func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, compared := d.inFlight[k]; r.Indexed && r.DuplicateOf == "" && !compared {
-		d.hold(documentOf(r).place, k, false)
+		d.addPage(documentOf(r).place, k, false)
 	}
 	if !IsCopy(r) {
 		return false, nil
@@ -130,12 +130,12 @@ func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) 
 	}
 	d.copies.Add(keyPlace(originalOf(r)), k)
 	if !compared && !copied.IsZero() {
-		d.hold(copied.place, k, true)
+		d.addPage(copied.place, k, true)
 	}
 	return false, nil
 }
 
-// isStillOf reports whether a copy is like its original, as far as that is known. The mutex
+// isStillOf reports whether a copy still equals its original, as far as that is known. The mutex
 // is held.
 func (d *Detector) isStillOf(s *search, copied, original *Content, why scheduler.Reason) bool {
 	switch {

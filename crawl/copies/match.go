@@ -13,7 +13,7 @@ type match struct {
 	original weburl.Key
 	why      scheduler.Reason
 	overlap  uint8
-	like     []weburl.Key // all that is like it, itself first
+	like     []weburl.Key // all similar pages, itself first
 }
 
 // candidate is a page that may be similar, with the text by which it is held.
@@ -45,7 +45,7 @@ func (d *Detector) match(s *search, own weburl.Key, c *Content) (m match) {
 			if s.lacks != nil {
 				return m
 			}
-			isDocument = isDocument && !makesWay(s.records[at.key], own)
+			isDocument = isDocument && !isReplacedBy(s.records[at.key], own)
 			if other == nil || other.source != c.source {
 				continue
 			}
@@ -72,8 +72,8 @@ func (d *Detector) match(s *search, own weburl.Key, c *Content) (m match) {
 	return m
 }
 
-// makesWay reports whether a document leaves the index in favour of a page: it moved there, or was renamed.
-func makesWay(r *scheduler.Record, page weburl.Key) bool {
+// isReplacedBy reports whether a document leaves the index in favour of a page, because it moved there or was renamed.
+func isReplacedBy(r *scheduler.Record, page weburl.Key) bool {
 	if r == nil || !r.LossPending {
 		return false
 	}
@@ -101,7 +101,7 @@ func (d *Detector) candidate(s *search, at candidate) (c *Content, isDocument bo
 	return c, of == weburl.Key{}
 }
 
-// candidates are the pages that have the text or the title of a page, in the order of their
+// candidates returns the pages that have the text or the title of a page, in the order of their
 // keys. The mutex is held.
 func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bool) (found []candidate) {
 	add := func(text uint32, key near.Key) bool {
@@ -171,7 +171,7 @@ func (d *Detector) document(s *search, key weburl.Key) *Content {
 		if c.copyOf != (weburl.Key{}) {
 			return nil
 		}
-		if d.record(s, key) == nil { // it is told of by its record
+		if d.record(s, key) == nil { // its record reports it
 			return nil
 		}
 		return c

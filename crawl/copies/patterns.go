@@ -21,7 +21,7 @@ import (
 const (
 	// PatternsValue is the key of the stored value with the patterns.
 	PatternsValue = "crawl.patterns"
-	// PatternsWhat names it in messages.
+	// PatternsWhat is the name of that value in messages.
 	PatternsWhat = "the patterns of copies"
 	// A pattern is established after patternLearnt copies, if most of its URLs were copies. Up to patternBudget copies are
 	// fetched before new links are cut off.
@@ -43,7 +43,7 @@ type Pattern struct {
 	Parameter string `json:"parameter,omitempty"`
 	Path      string `json:"path,omitempty"`
 	Documents int    `json:"documents"` // documents with such a URL when they were first fetched
-	Copies    int    `json:"copies"`    // likewise
+	Copies    int    `json:"copies"`    // copies with such a URL when they were first fetched
 }
 
 func (p *Pattern) isLearnt() bool {
@@ -98,7 +98,7 @@ func digits(path string) string {
 	return b.String()
 }
 
-// withoutParameter is a query without all pairs of a name.
+// withoutParameter returns a query without the pairs of a name.
 func withoutParameter(query, name string) string {
 	var kept []string
 	for pair := range strings.SplitSeq(query, "&") {
@@ -109,7 +109,7 @@ func withoutParameter(query, name string) string {
 	return strings.Join(kept, "&")
 }
 
-// parameters are the names in a query, each once, the first few.
+// parameters returns the first few distinct names in a query.
 func parameters(query string) []string {
 	var names []string
 	for pair := range strings.SplitSeq(query, "&") {
@@ -121,9 +121,9 @@ func parameters(query string) []string {
 	return names
 }
 
-// Saw counts a page that was fetched for the first time: a copy of another URL, or, if
+// Observe counts a page that was fetched for the first time: a copy of another URL, or, if
 // that is zero, a document. It returns the patterns that are now learnt or cut links off.
-func (p *Patterns) Saw(u, of weburl.URL) (news []Pattern) {
+func (p *Patterns) Observe(u, of weburl.URL) (news []Pattern) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	count := func(key patternKey, copied bool) {
@@ -262,7 +262,7 @@ type PatternsStatus struct {
 	Cut int64 `json:"cut"`
 }
 
-// Status is nil while no pattern is learnt.
+// Status returns nil while no pattern is learnt.
 func (p *Patterns) Status() *PatternsStatus {
 	learnt := p.Learnt(false)
 	if len(learnt) == 0 {

@@ -22,14 +22,14 @@ func TestPatternsAreLearnt(t *testing.T) {
 	of := func(n int, u, original string, documents int) *Patterns {
 		p := NewPatterns(nil)
 		for i := range documents {
-			p.Saw(parsed(t, fmt.Sprintf(u, 10_000+i)), weburl.URL{})
+			p.Observe(parsed(t, fmt.Sprintf(u, 10_000+i)), weburl.URL{})
 		}
 		for i := range n {
 			o := weburl.URL{}
 			if original != "" {
 				o = parsed(t, original)
 			}
-			p.Saw(parsed(t, fmt.Sprintf(u, i)), o)
+			p.Observe(parsed(t, fmt.Sprintf(u, i)), o)
 		}
 		return p
 	}

@@ -60,7 +60,7 @@ func (d *Detector) contradicted(ctx context.Context, titles []uint32) (again []*
 // is the one with the higher key. The mutex is held.
 func (d *Detector) contradicts(s *search, key weburl.Key) bool {
 	if d.inFlight[key] != nil {
-		return false // it is told when it is stored
+		return false // it is reported when it is stored
 	}
 	c, of := d.page(s, key)
 	if s.lacks != nil || c == nil || s.records[key].State == scheduler.Waiting {

@@ -130,7 +130,7 @@ func (d *Detector) enter(l *scheduler.Lease, c *Content, m match) {
 	c.copyOf = m.original
 	d.inFlight[l.Key] = c
 	if isCopy := m.why != scheduler.NoReason; !isCopy || !c.IsZero() {
-		d.hold(c.place, l.Key, isCopy)
+		d.addPage(c.place, l.Key, isCopy)
 	}
 	if isNew := before.Signature != c.Signature || originalOf(&l.Record) != c.copyOf; !isNew || c.IsZero() {
 		return

@@ -82,7 +82,7 @@ func (d *Detector) settled(l *scheduler.Lease) (again bool, review []uint32) {
 	return again, review
 }
 
-// Free fetches the copies of documents again that went or changed.
+// Free refetches the copies of documents that were deleted or changed.
 func (d *Detector) Free(ctx context.Context, originals []weburl.Key) error {
 	if d == nil {
 		return nil

@@ -76,7 +76,7 @@ func (l *Log) Reopen(path string) error {
 	return err
 }
 
-// Open opens the file of path for goOn; nil for an empty path.
+// Open opens the file of path for SwitchTo; it returns nil for an empty path.
 func (l *Log) Open(path string) (File, error) {
 	if path == "" {
 		return nil, nil
@@ -84,7 +84,7 @@ func (l *Log) Open(path string) (File, error) {
 	return openCrawlLogFile(path)
 }
 
-// SwitchTo writes the remaining lines, closes the file, and continues in another, which open returned for path.
+// SwitchTo writes the remaining lines, closes the file, and continues in another, which Open returned for path.
 func (l *Log) SwitchTo(path string, file File) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -126,7 +126,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Run writes lines until ctx ends; close writes the rest. It sleeps while no line is pending.
+// Run writes lines until ctx ends; Close writes the rest. It sleeps while no line is pending.
 func (l *Log) Run(ctx context.Context) error {
 	for left := false; ; {
 		if !left {

@@ -78,7 +78,7 @@ func FuzzCrawlLogLine(f *testing.F) {
 }
 
 func TestDocStatus(t *testing.T) {
-	for want, b := range map[string]scheduler.Became{
+	for want, b := range map[string]scheduler.Effect{
 		docAdded:     {Class: scheduler.OK, Added: true, Indexed: true},
 		docUpdated:   {Class: scheduler.OK, Updated: true, Indexed: true},
 		docUnchanged: {Class: scheduler.OK, Indexed: true},

@@ -27,7 +27,7 @@ const (
 )
 
 // DocStatus returns the first of these words that applies.
-func DocStatus(b scheduler.Became) string {
+func DocStatus(b scheduler.Effect) string {
 	switch {
 	case b.Added:
 		return docAdded
@@ -63,8 +63,8 @@ const (
 )
 
 // Line is one line: date, doc_status, http_code, http_message, url and referrer
-// with tabs between them, then a tab and the messages, each in brackets. What is not
-// known is a hyphen. No character of a stranger ends a line, a field or a message.
+// with tabs between them, then a tab and the messages, each in brackets. An unknown field is a hyphen. No character
+// from the network ends a line, a field or a message.
 func Line(at time.Time, status string, code int, url, referrer string, messages []string) []byte {
 	b := make([]byte, 0, 256)
 	b = at.UTC().AppendFormat(b, logTimeForm)

@@ -39,7 +39,7 @@ const (
 	Gone        = "host gone" // it gave no good response for so long that its documents were deleted
 	IndexerDown = "indexer down"
 	IndexerUp   = "indexer up"
-	Round       = "round" // of discovery, a schedule or a run that ended by itself: nothing waits any more
+	Round       = "round" // of discovery, a schedule or a run that ended by itself: nothing is pending
 )
 
 // Event is one event. The JSON names are a contract.
@@ -132,7 +132,7 @@ func (l *Log) Add(ctx context.Context, e Event) error {
 	return nil
 }
 
-// textMax limits a text in bytes: it may come from a stranger.
+// textMax limits a text in bytes: it may come from the network.
 const textMax = 500
 
 func short(s string) string {

@@ -28,7 +28,7 @@ type FieldsStatus struct {
 // MainStatus counts the pages whose main content was searched for.
 type MainStatus struct {
 	Pages int64 `json:"pages"`
-	Empty int64 `json:"empty"` // of these, without any: they have their whole text
+	Empty int64 `json:"empty"` // of these, without main content: they keep their whole text
 }
 
 // AddMain counts a page that was searched for its main content.
@@ -44,7 +44,7 @@ type FieldStatus struct {
 	Name  string `json:"name"`
 	Pages int64  `json:"pages"` // that were searched
 	Empty int64  `json:"empty"` // those without main content
-	Cut   int64  `json:"cut"`   // of these, with less of their content than they have
+	Cut   int64  `json:"cut"`   // of these, with a part of their content
 }
 
 // Add counts a page that was searched for a field.

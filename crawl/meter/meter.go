@@ -32,8 +32,8 @@ type Meter struct {
 	pace                   pace
 }
 
-// Answered counts a response.
-func (m *Meter) Answered(r *fetcher.Response) {
+// AddResponse counts a response.
+func (m *Meter) AddResponse(r *fetcher.Response) {
 	m.Requests.Add(1)
 	m.Bytes.Add(int64(len(r.Body)))
 	if r.Status == http.StatusOK || r.Status == http.StatusNotModified {
@@ -69,7 +69,7 @@ func (t *takenCounts) Counts() map[string]uint64 {
 type Outcomes [scheduler.Permanent + 1][1 << 8]atomic.Uint64
 
 // Count adds an outcome.
-func (o *Outcomes) Count(b scheduler.Became) { o[b.Class][b.Reason].Add(1) }
+func (o *Outcomes) Count(b scheduler.Effect) { o[b.Class][b.Reason].Add(1) }
 
 // Each calls fn for each class and reason that occurred.
 func (o *Outcomes) Each(fn func(class scheduler.Class, reason scheduler.Reason, n uint64)) {

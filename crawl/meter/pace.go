@@ -56,7 +56,7 @@ func (p *pace) mark(now time.Time, t Totals) {
 	p.marks = append(p.marks, paceMark{now, t})
 }
 
-// rates are the means between the oldest mark and now.
+// rates returns the means between the oldest mark and now.
 func (p *pace) rates(now time.Time, t Totals) Rates {
 	p.mu.Lock()
 	defer p.mu.Unlock()

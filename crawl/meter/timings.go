@@ -51,7 +51,7 @@ type timings struct {
 	page  histogram.Histogram
 }
 
-// Fetched counts a request, unless it was broken off.
+// Fetched counts a request, unless it was interrupted.
 func (t *timings) Fetched(d time.Duration, r *fetcher.Response, err error) {
 	if !errors.Is(err, context.Canceled) {
 		t.fetch[fetchClassOf(r)].Observe(d)

@@ -12,7 +12,7 @@ import (
 // Activity is the state of a worker: its work, or the reason why it waits.
 type Activity uint8
 
-// What a worker may be at.
+// The activities of a worker.
 const (
 	WaitsForURL Activity = iota
 	WaitsForRate
@@ -76,7 +76,7 @@ func (s *Slot) Now(a Activity) time.Duration {
 	return d
 }
 
-// Close is called when the worker ends.
+// Close ends the slot when its worker ends.
 func (s *Slot) Close() {
 	s.Now(Working)
 	s.log.mu.Lock()
@@ -90,7 +90,7 @@ func (s *Slot) Close() {
 // ActivitySnapshot is the workers' activities at one moment.
 type ActivitySnapshot struct {
 	Workers int
-	At      [ActivityCount]int           // number of workers
+	At      [ActivityCount]int           // number of workers by activity
 	Longest [ActivityCount]time.Duration // longest time of a current one
 	Spent   [ActivityCount]time.Duration // total since the start
 }

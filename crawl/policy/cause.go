@@ -11,7 +11,7 @@ import (
 // rule that sets the source.
 const GateTargets crawlspace.Gate = "targets"
 
-// GateLists is the gate of a Cause that is an <XMLDocuments> which is not in the configuration any more.
+// GateLists is the gate of a Cause that is an <XMLDocuments> that is no longer in the configuration.
 const GateLists crawlspace.Gate = "lists"
 
 // Cause is the final reason why a URL is outside: a gate, a rule, or the absence of a rule that accepts it.
@@ -35,7 +35,7 @@ func (p *Policy) CauseOf(v *Verdict, of ...actionrules.Dimension) crawlspace.Rea
 	return p.ruleCause(last)
 }
 
-// NoIndexCause is the reason why a URL that is inside is not indexed.
+// NoIndexCause returns the reason why a URL that is inside is not indexed.
 func (p *Policy) NoIndexCause(v *Verdict) crawlspace.Reason {
 	if reason, killed := p.Space.Killed(v.URL); killed && v.Decision.Index {
 		return reason

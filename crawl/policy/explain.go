@@ -20,7 +20,7 @@ type Explainer struct {
 	learnt *copies.Patterns
 }
 
-// Explained is all that decides about one URL as a newly discovered link.
+// Explained is the decision about one URL as a newly discovered link, with its reasons.
 type Explained struct {
 	URL weburl.URL // after the query filter: the one that is crawled
 	// Gates are the answers of all active gates, in order.
@@ -150,7 +150,7 @@ func (e *Explainer) explainAddress(x *Explained) {
 	x.answered(crawlspace.GateAnswer{Reason: reason, Allowed: allowed}, false)
 }
 
-// gatePattern is the gate's name of patterns that lead to copies.
+// gatePattern is the name of the gate of patterns that lead to copies.
 const gatePattern crawlspace.Gate = "pattern"
 
 // explainTraps adds the traps' answers. Traps do not apply to roots.

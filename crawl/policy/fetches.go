@@ -26,8 +26,8 @@ type Fetch struct {
 type Render struct {
 	// Always renders every page; otherwise only those that scripts fill.
 	Always bool
-	// Selector is an element to wait for, After a time after which the page is read. Without either, the page is read when
-	// it makes no more requests.
+	// Selector is an element to wait for, After the time after which the page is read. Without either, the page is read
+	// when it makes no more requests.
 	Selector string
 	After    time.Duration
 }
@@ -58,7 +58,7 @@ type Login struct {
 	Kind    auth.Kind
 	// Certificate is presented for auth.Certificate.
 	Certificate *tls.Certificate
-	// KeepCookies has its cookies outlive the process, in Settings.CookieFile.
+	// KeepCookies stores its cookies in Settings.CookieFile, so that they outlive the process.
 	KeepCookies bool
 	// Identity is equal for equal settings: then a reload keeps the session.
 	Identity [32]byte

@@ -95,8 +95,8 @@ func (w writer) conditions(word string, of []actionrules.Condition) {
 	}
 }
 
-// HashParts hashes strings so that no two lists of them look alike. A hash that takes long ones should be an
-// io.StringWriter, or each is copied.
+// HashParts hashes strings so that no two lists of them look alike. For long strings the hash should be an
+// io.StringWriter; otherwise each is copied.
 func HashParts(h hash.Hash, parts ...string) {
 	for _, s := range parts {
 		n := len(s)

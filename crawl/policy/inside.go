@@ -62,8 +62,7 @@ func (in *Inside) fieldsOf(u weburl.URL) (fields []Field) {
 
 // Field is a value of pages that becomes a meta of their documents.
 type Field struct {
-	// Name of the meta. Of several Fields of one name that match a URL, the first counts
-	// that finds something.
+	// Name of the meta. Of several Fields with one name that match a URL, the first that finds a value counts.
 	Name string
 	// Match selects the pages to search; nil selects all.
 	Match func(weburl.URL) bool
@@ -71,10 +70,10 @@ type Field struct {
 	Selector string
 	Kind     tree.Kind
 	Key      string
-	// Attribute of the elements that is taken instead of their text, "" for that.
+	// Attribute is the attribute whose value is extracted; "" extracts the text.
 	Attribute string
 	Multiple  bool
-	// Split divides each value into several, "" does not.
+	// Split is the separator at which each value is divided; "" for none.
 	Split string
 	// MaxBytes limits the length of a content.
 	MaxBytes int

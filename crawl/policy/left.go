@@ -8,9 +8,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// left are the places at which sites were crawled before they moved. What is stored of them
-// is outside because of the move, not because of the operator's rules: the document of a
-// page stays until its twin at the new place is in the index.
+// left are the places at which sites were crawled before they moved. Their stored pages are outside because of the
+// move, not because of the operator's rules: the document of a page stays until the page at the new place is in the
+// index.
 type left struct {
 	engine *actionrules.Engine // the rules as if the sites were still there
 	to     map[string]string   // new place by origin

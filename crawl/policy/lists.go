@@ -26,13 +26,13 @@ func goneLists(s *Settings) []string {
 	if len(xmlFiles(s)) > 0 {
 		return nil
 	}
-	return slices.Sorted(slices.Values(s.NamedOnce))
+	return slices.Sorted(slices.Values(s.KnownXMLFiles))
 }
 
 // KeepsGone reports whether documents of a removed XML file stay because the settings name other files.
 func (p *Policy) KeepsGone() bool {
 	now := xmlFiles(&p.Settings)
-	return len(now) > 0 && slices.ContainsFunc(p.Settings.NamedOnce, func(url string) bool { return !slices.Contains(now, url) })
+	return len(now) > 0 && slices.ContainsFunc(p.Settings.KnownXMLFiles, func(url string) bool { return !slices.Contains(now, url) })
 }
 
 func xmlFiles(s *Settings) []string {
@@ -45,7 +45,7 @@ func xmlFiles(s *Settings) []string {
 	return urls
 }
 
-// StoredLists are the XML files that the configuration names or has named.
+// StoredLists returns the XML files that the configuration names or has named.
 func StoredLists(ctx context.Context, store scheduler.ValueReader) (urls []string, err error) {
 	return urls, scheduler.LoadValue(ctx, store, scheduler.CrawlValue(listsName), listsWhat, &urls)
 }
@@ -64,7 +64,7 @@ func (p *Policy) SaveLists(ctx context.Context, store scheduler.Values) error {
 	return scheduler.SaveValue(ctx, store, scheduler.CrawlValue(listsName), listsWhat, all)
 }
 
-// GoneLists are the keys of the XML files that the configuration does not name any more.
+// GoneLists returns the keys of the XML files that the configuration no longer names.
 func (p *Policy) GoneLists() []weburl.Key {
 	var keys []weburl.Key
 	for _, url := range p.gone {
@@ -83,7 +83,7 @@ func (p *Policy) IndexesStored(v *Verdict, r *scheduler.Record) (ok bool, why sc
 	return p.Indexes(v)
 }
 
-// ListGone reports whether a stored URL is a document of an XML file that the configuration does not name any more.
+// ListGone reports whether a stored URL is a document of an XML file that the configuration no longer names.
 func (p *Policy) ListGone(r *scheduler.Record) bool {
 	if len(p.gone) == 0 || r.Kind != scheduler.KindItem {
 		return false

@@ -26,11 +26,11 @@ type Move struct {
 	// Left contains the origins at which the site was crawled before, latest last.
 	Left []string `json:"left,omitempty"`
 	// Seen holds the targets of pages that represent the site, while they are not certain.
-	Seen map[string]Sighting `json:"seen,omitempty"`
+	Seen map[string]MoveCandidate `json:"seen,omitempty"`
 }
 
-// Sighting is an origin that a page leads to, with the time of the first observation.
-type Sighting struct {
+// MoveCandidate is an origin that a page leads to, with the time of the first observation.
+type MoveCandidate struct {
 	To    string    `json:"to"`
 	Since time.Time `json:"since"`
 }
@@ -42,7 +42,7 @@ const (
 	leftMost = 8
 )
 
-// Place is the home of the site that the root's moved to; false if it is at its own place.
+// Place returns the home page of the site that the root's site moved to; false if it has not moved.
 func (m *Move) Place() (weburl.URL, bool) {
 	to, err := weburl.Parse(m.To)
 	if err != nil {
@@ -52,14 +52,14 @@ func (m *Move) Place() (weburl.URL, bool) {
 	return home, err == nil
 }
 
-// Heading is the target of a page that represents a site.
-type Heading struct {
-	From, To weburl.URL // to is zero if from is a page itself
-	// Firm means that this may move a site: a permanent redirect.
-	Firm bool
+// MoveEvidence is the target of a page that represents a site.
+type MoveEvidence struct {
+	From, To weburl.URL // To is zero if From is itself a page
+	// Permanent means that this may move a site: a permanent redirect.
+	Permanent bool
 	// Inside means that To is already in the site of a root.
 	Inside bool
-	// Own and There report whether documents are stored of the root's own place, and of the new one.
+	// Own and There report whether documents of the root's own place, and of the new one, are stored.
 	Own, There bool
 	Now        time.Time
 }
@@ -68,7 +68,7 @@ type Heading struct {
 // once, by any redirect. Otherwise it moves only by a permanent redirect that is observed again after moveAfter; a
 // temporary one may lead to a log-in or maintenance page. When the home page is a page again, its site is crawled again
 // at once, and the other place is left once that is seen again.
-func (m Move) After(root weburl.URL, h *Heading) Move {
+func (m Move) After(root weburl.URL, h *MoveEvidence) Move {
 	place, moved := m.Place()
 	home := h.From.String() == root.String()
 	switch {
@@ -98,26 +98,26 @@ func (m Move) After(root weburl.URL, h *Heading) Move {
 }
 
 // cameBack returns the move after the home page of a site that had moved became a page again.
-func (m Move) cameBack(root, place weburl.URL, h *Heading) Move {
-	sure := *h
-	sure.Firm = true
+func (m Move) cameBack(root, place weburl.URL, h *MoveEvidence) Move {
+	permanent := *h
+	permanent.Permanent = true
 	switch {
-	case !h.There || m.Back && m.certain(root, &sure):
+	case !h.There || m.Back && m.certain(root, &permanent):
 		m = m.leaving(place, h.There)
 		return Move{Left: minus(m.Left, OriginsOf(root))}
 	case !m.Back:
 		m.Back, m.Left = true, minus(m.Left, OriginsOf(root))
 	}
-	return m.seen(root, &sure)
+	return m.seen(root, &permanent)
 }
 
 // moveTo replaces the root's own site, or the one at place, by the site that a page leads to.
-func (m Move) moveTo(root, place weburl.URL, h *Heading) Move {
+func (m Move) moveTo(root, place weburl.URL, h *MoveEvidence) Move {
 	m = m.leaving(root, h.Own && (m.To == "" || m.Back)).leaving(place, h.There)
 	return Move{To: h.To.String(), Left: minus(m.Left, OriginsOf(h.To))}
 }
 
-// leaving records that the site is no longer crawled at a place; documents reports whether some of it are stored.
+// leaving records that the site is no longer crawled at a place; documents reports whether documents of it are stored.
 func (m Move) leaving(place weburl.URL, documents bool) Move {
 	if documents {
 		m.Left = append(minus(m.Left, []string{place.Origin()}), place.Origin())
@@ -127,14 +127,14 @@ func (m Move) leaving(place weburl.URL, documents bool) Move {
 }
 
 // certain reports whether the first observation of a page leading to a site is old enough.
-func (m *Move) certain(to weburl.URL, h *Heading) bool {
+func (m *Move) certain(to weburl.URL, h *MoveEvidence) bool {
 	s, ok := m.Seen[h.From.String()]
-	return ok && h.Firm && s.To == to.Origin() && h.Now.Sub(s.Since) >= moveAfter
+	return ok && h.Permanent && s.To == to.Origin() && h.Now.Sub(s.Since) >= moveAfter
 }
 
 // seen records that a page leads to a site, if that can cause a move.
-func (m Move) seen(to weburl.URL, h *Heading) Move {
-	if !h.Firm {
+func (m Move) seen(to weburl.URL, h *MoveEvidence) Move {
+	if !h.Permanent {
 		return m.unseen(h)
 	}
 	page := h.From.String()
@@ -143,14 +143,14 @@ func (m Move) seen(to weburl.URL, h *Heading) Move {
 	}
 	m.Seen = maps.Clone(m.Seen)
 	if m.Seen == nil {
-		m.Seen = map[string]Sighting{}
+		m.Seen = map[string]MoveCandidate{}
 	}
-	m.Seen[page] = Sighting{to.Origin(), h.Now}
+	m.Seen[page] = MoveCandidate{to.Origin(), h.Now}
 	return m
 }
 
-// unseen forgets where a page led.
-func (m Move) unseen(h *Heading) Move {
+// unseen removes the page's target from Seen.
+func (m Move) unseen(h *MoveEvidence) Move {
 	if _, ok := m.Seen[h.From.String()]; !ok {
 		return m
 	}

@@ -54,7 +54,7 @@ type Policy struct {
 	Timing    string                    // identifies when stored URLs are fetched again
 	scheduled []func(u weburl.URL) bool // URLs that schedules refresh: the sites of groups
 	fragments bool                      // a rule names fragments: they are kept
-	gone      []string                  // XML files that Sources do not have any more, sorted
+	gone      []string                  // XML files that Sources no longer contain, sorted
 	Removal   *extract.Removal          // nil: none
 }
 
@@ -212,19 +212,19 @@ func (p *Policy) Judge(l crawlspace.Link) Verdict {
 	return p.decide(p.Space.Judge(l), p.Engine.Decide)
 }
 
-// Passes reports whether the gates let a link in, without asking the action rules.
+// Passes reports whether the gates accept a link, without the action rules.
 func (p *Policy) Passes(l crawlspace.Link) bool {
 	l.URL = p.Spelled(l.URL)
 	return p.Space.Judge(l).Allowed
 }
 
-// JudgeStored is Judge without the gates for new URLs and without metas, which given identifies. It uses the caller's
-// memory.
+// JudgeStored is Judge without the gates for new URLs and without metas; it returns their MetasHash instead. It uses
+// the caller's memory.
 func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) (v Verdict, given uint32) {
 	l.URL = p.Spelled(l.URL)
 	v = p.decide(p.Space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
 		d := p.Engine.DecideInto(u, s)
-		given = Given(d.Metas)
+		given = MetasHash(d.Metas)
 		d.Metas = nil
 		return d
 	})
@@ -247,7 +247,7 @@ func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.De
 	return v
 }
 
-// Detail explains why a URL is outside.
+// Detail returns the text that explains why a URL is outside.
 func (p *Policy) Detail(v *Verdict) string {
 	if twin := p.moved(v); twin != "" {
 		return "its site moved: the page is now expected at " + twin
@@ -269,14 +269,14 @@ func OutByDefault(d actionrules.Decision) string {
 	return "no rule accepts it"
 }
 
-// Exclusion is the frontier's form of the reason why a URL is outside.
+// Exclusion returns the reason why a URL is outside, in the frontier's form.
 func (p *Policy) Exclusion(v *Verdict) *scheduler.Exclusion {
 	return &scheduler.Exclusion{
 		Status: v.Status, Reason: p.Reason(v), Words: p.Detail(v), Keep: v.Status == crawlspace.StatusElsewhere, MovedTo: p.NewURL(v),
 	}
 }
 
-// Reason is the reason why a URL is outside.
+// Reason returns the reason why a URL is outside.
 func (p *Policy) Reason(v *Verdict) scheduler.Reason {
 	switch {
 	case p.moved(v) != "":
@@ -371,7 +371,7 @@ func Stored(ctx context.Context, s Settings, store scheduler.ValueReader) (*Poli
 	if err != nil {
 		return nil, err
 	}
-	if s.NamedOnce, err = StoredLists(ctx, store); err != nil {
+	if s.KnownXMLFiles, err = StoredLists(ctx, store); err != nil {
 		return nil, err
 	}
 	return New(s, moved)

@@ -109,8 +109,8 @@ type Settings struct {
 
 	// Sources are the sitemaps and feeds that the configuration names.
 	Sources []Source
-	// NamedOnce lists XML files that Sources contain or contained, as URLs; Stored reads it.
-	NamedOnce []string
+	// KnownXMLFiles lists XML files that Sources contain or contained, as URLs; Stored reads it.
+	KnownXMLFiles []string
 	// CrawlSitemaps reads the sitemaps that robots.txt names. SitemapMaxBytes and SitemapMaxLinks limit each,
 	// SitemapMaxPerHost the number of a host's sitemaps that the configuration does not name; 0 is no limit.
 	CrawlSitemaps     bool

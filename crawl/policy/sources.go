@@ -25,7 +25,7 @@ type Source struct {
 type XMLDocuments struct {
 	Path, Link, Title, Text feeds.Path
 	Date                    *feeds.Path // nil: none
-	HTML                    bool        // the text is
+	HTML                    bool        // the text is HTML
 	Metas                   []XMLMeta
 }
 
@@ -94,7 +94,7 @@ func (p *Policy) JudgeRecord(u weburl.URL, r *scheduler.Record) Verdict {
 	return p.Judge(Recorded(u, r))
 }
 
-// SourceLink is a source as a link, or the reason why it is not fetched.
+// SourceLink returns a source as a link, or the reason why it is not fetched.
 func (p *Policy) SourceLink(u weburl.URL, kind scheduler.Kind, referrer string) (scheduler.Link, Verdict, bool) {
 	v := p.JudgeSource(u, "")
 	return scheduler.Link{URL: u, Fifo: sourceFifo, Kind: kind, Referrer: referrer}, v, v.Inside()
@@ -109,14 +109,14 @@ func (p *Policy) SourceOf(k weburl.Key) *Source {
 	return &p.Sources[i]
 }
 
-// sortedSources returns the sources in the order that sourceOf requires.
+// sortedSources returns the sources in the order that SourceOf requires.
 func sortedSources(s []Source) []Source {
 	s = slices.Clone(s)
 	slices.SortFunc(s, func(a, b Source) int { return a.URL.Key().Compare(b.URL.Key()) })
 	return s
 }
 
-// SourceVersion names the rules and settings that a source is read by.
+// SourceVersion identifies the rules and settings by which a source is read.
 func (p *Policy) SourceVersion(k weburl.Key) uint64 {
 	switch s := p.SourceOf(k); {
 	case s == nil:

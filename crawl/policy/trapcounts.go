@@ -19,7 +19,7 @@ const TrapsName = "crawl.traps"
 type TrapCounts struct {
 	// Patterns is the state of crawlspace.Traps.
 	Patterns []byte `json:"patterns,omitempty"`
-	// Learnt are the patterns of URLs that lead to copies, which are stored apart.
+	// Learnt are the patterns of URLs that lead to copies, which are stored separately.
 	Learnt []copies.Pattern `json:"learnt,omitempty"`
 }
 

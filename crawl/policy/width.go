@@ -241,8 +241,8 @@ func (p *Policy) Widened(old *Width) *Widening {
 	return p.since(old)
 }
 
-// LeadsIn reports whether a redirect to a URL may be followed.
-func (p *Policy) LeadsIn(to string) bool {
+// MayFollow reports whether a redirect to a URL may be followed.
+func (p *Policy) MayFollow(to string) bool {
 	u, ok := weburl.FromCanonical(to)
 	if !ok {
 		return false

@@ -36,10 +36,10 @@ func (c PreviewCause) String() string {
 	return c.Reason.String()
 }
 
-// causesTold is the number of causes listed per group, those with the most URLs. causesCounted is the number counted
+// maxCauses is the number of causes listed per group, those with the most URLs. causesCounted is the number counted
 // separately; beyond it, causes that differ only in their words, such as a name in a gate's answer, are merged.
 const (
-	causesTold    = 100
+	maxCauses     = 100
 	causesCounted = 10_000
 )
 
@@ -60,8 +60,8 @@ func (g *PreviewGroup) countCause(by crawlspace.Reason, url string) {
 	c.Count++
 }
 
-// tellCauses sorts the causes by number of URLs, highest first.
-func (g *PreviewGroup) tellCauses() {
+// setCauses sets By to the causes with the most URLs, highest count first.
+func (g *PreviewGroup) setCauses() {
 	g.By = []PreviewCause{} // [] in JSON
 	for _, c := range g.causes {
 		g.By = append(g.By, *c)
@@ -70,7 +70,7 @@ func (g *PreviewGroup) tellCauses() {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Gate, b.Gate), cmp.Compare(a.Rule, b.Rule))
 	})
-	g.By = g.By[:min(len(g.By), causesTold)]
+	g.By = g.By[:min(len(g.By), maxCauses)]
 	g.causes = nil
 }
 

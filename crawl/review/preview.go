@@ -112,7 +112,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	g := newAgain(p, state.Timing != p.Timing, time.Now(), p.Widened(before), false)
+	g := newRetiming(p, state.Timing != p.Timing, time.Now(), p.Widened(before), false)
 	all := func(*scheduler.Record) bool { return true }
 	err = scheduler.Walk(ctx, store, weburl.Key{}, all, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
@@ -120,7 +120,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 			r := &batch[i].Record
 			if u, ok := weburl.FromCanonical(r.URL); ok {
 				o := reviewOf(p, u, r)
-				o.again = g
+				o.retiming = g
 				out.judge(&o, r, samples)
 			}
 		}
@@ -136,7 +136,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 		if g.Samples == nil {
 			g.Samples = []PreviewSample{} // [] in JSON
 		}
-		g.tellCauses()
+		g.setCauses()
 	}
 	if out.Allowed, err = deletion.EditRoom(ctx, store, out.Indexed); err != nil {
 		return nil, err

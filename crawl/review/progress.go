@@ -46,7 +46,7 @@ type Counts struct {
 	Elsewhere  uint64 `json:"elsewhere"`  // now 761
 	Readmitted uint64 `json:"readmitted"` // crawled again
 	Moved      uint64 `json:"moved"`      // to another fifo
-	Unindexed  uint64 `json:"unindexed"`  // crawled as before, but no document any more
+	Unindexed  uint64 `json:"unindexed"`  // crawled as before, but no longer a document
 	Leaving    uint64 `json:"leaving"`    // crawled as before, but their documents are to leave a target
 	// Expected wait in a queue, and lose their documents, or have them leave a target, at their visit.
 	Expected uint64 `json:"expected"`
@@ -206,7 +206,7 @@ func (a *pass) saveWidth(ctx context.Context, p *policy.Policy) error {
 	return p.SaveWidth(ctx, a.store)
 }
 
-// restart takes a new state over once it is stored. The mutex is held.
+// restart adopts a new state once it is stored. The mutex is held.
 func (a *pass) restart(ctx context.Context, s Progress) error {
 	if err := a.save(ctx, s); err != nil {
 		return err
@@ -239,7 +239,7 @@ func (a *pass) wake() {
 	}
 }
 
-// status is the present state, and a channel that is closed when it is done.
+// status returns the present state, and a channel that is closed when the pass is done.
 func (a *pass) status() (Progress, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -265,7 +265,7 @@ func (a *pass) advance(ctx context.Context, p *policy.Policy, to place, last, fi
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.state.by(p) || a.turn != to.turn {
-		return nil // other rules or ages came into force meanwhile, or it was begun anew
+		return nil // other rules or ages came into force meanwhile, or the pass was restarted
 	}
 	next := to.key
 	s := a.state

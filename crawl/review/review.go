@@ -38,14 +38,14 @@ type review struct {
 	indexed bool
 	reason  scheduler.Reason
 	words   string
-	// twin is the page's new URL, if it is outside because its site moved or because it has another name.
-	twin string
+	// newURL is the page's new URL, if it is outside because its site moved or because it has another name.
+	newURL string
 	// link is the URL as the gates see it, with the record's referrer.
-	link     crawlspace.Link
-	referrer string
-	gone     bool   // the XML file that it is a document of is not in the configuration any more
-	given    uint32 // metas from rules and roots
-	again    *again // nil if times do not change
+	link      crawlspace.Link
+	referrer  string
+	gone      bool      // its XML file is no longer in the configuration
+	metasHash uint32    // metas from rules and roots
+	retiming  *retiming // nil if times do not change
 }
 
 // reviewOf judges a stored URL as the background pass does: without the depths,
@@ -54,7 +54,7 @@ func reviewOf(p *policy.Policy, u weburl.URL, r *scheduler.Record) review {
 	return reviewWith(p, u, r, new(actionrules.Scratch))
 }
 
-// reviewWith is reviewOf with memory that is used again.
+// reviewWith is reviewOf with reused memory.
 func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) review {
 	link := policy.Recorded(u, r)
 	if r.Kind.IsSource() {
@@ -64,7 +64,7 @@ func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionru
 		}
 	}
 	o := review{policy: p, link: link, referrer: r.Referrer, gone: p.ListGone(r)}
-	if o.Verdict, o.given = p.JudgeStored(link, s); o.Inside() && r.Indexed && policy.Outside(r) == 0 {
+	if o.Verdict, o.metasHash = p.JudgeStored(link, s); o.Inside() && r.Indexed && policy.Outside(r) == 0 {
 		// The depth counts: documents beyond it are lost at once. A new root may still have the depth of a link.
 		if !p.Passes(link) && !p.IsRoot(u) {
 			o.Verdict = p.Judge(link)
@@ -75,7 +75,7 @@ func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionru
 		p.Rename(&o.Verdict, u)
 	}
 	if !o.Inside() {
-		o.reason, o.twin = p.Reason(&o.Verdict), p.NewURL(&o.Verdict)
+		o.reason, o.newURL = p.Reason(&o.Verdict), p.NewURL(&o.Verdict)
 		return o
 	}
 	if policy.Outside(r) != 0 {
@@ -158,9 +158,9 @@ func (o *review) follows(r *scheduler.Record) bool {
 	case !r.Indexed || o.Status != policy.StatusExcluded:
 		return false
 	case o.reason == scheduler.ReasonMoved:
-		return r.Reason != o.reason || r.RedirectTo != o.twin
+		return r.Reason != o.reason || r.RedirectTo != o.newURL
 	case o.reason == scheduler.ReasonRenamed && r.Reason == o.reason:
-		return r.RedirectTo != o.twin
+		return r.RedirectTo != o.newURL
 	}
 	return r.Reason == scheduler.ReasonMoved
 }
@@ -249,7 +249,7 @@ func (o *review) rest(n *scheduler.Record) {
 	n.Class, n.Status, n.Reason, n.LastError, n.Settled = scheduler.Ignored, o.Status, o.reason, o.words, true
 	n.Errors, n.FirstErrorAt = 0, time.Time{}
 	n.RulesVersion = o.policy.Version
-	if o.twin != "" {
-		n.RedirectTo = o.twin
+	if o.newURL != "" {
+		n.RedirectTo = o.newURL
 	}
 }

@@ -82,9 +82,9 @@ func TestChangeOnce(t *testing.T) {
 			}
 			return // never asked about again
 		}
-		again := reviewOf(p, u, &next)
-		again.explain()
-		if second := again.change(&next); second != nil {
+		retiming := reviewOf(p, u, &next)
+		retiming.explain()
+		if second := retiming.change(&next); second != nil {
 			t.Fatalf("%+v changed to %+v and again to %+v", r, next, second.Next)
 		}
 	})
@@ -212,7 +212,7 @@ func TestRedirectsAskedAgain(t *testing.T) {
 	for page, want := range map[string]bool{"http://a.test/": false, "http://b.test/": false, "http://b.test/page": true} {
 		r := scheduler.Record{URL: page, State: scheduler.AtRest, Class: scheduler.Redirect, RedirectTo: "http://c.test/", RulesVersion: p.Version + 1}
 		o := reviewOf(p, parse(t, page), &r)
-		o.again = newAgain(p, false, time.Time{}, &policy.Widening{All: true}, false)
+		o.retiming = newRetiming(p, false, time.Time{}, &policy.Widening{All: true}, false)
 		if got := o.rereads(&r); got != want {
 			t.Errorf("the redirect at %s is asked for again: %t, want %t", page, got, want)
 		}

@@ -21,7 +21,7 @@ import (
 type Crawl interface {
 	// Policy returns the policy in force.
 	Policy() *policy.Policy
-	// Robots are the copies of robots.txt in use.
+	// Robots returns the cache of robots.txt in use.
 	Robots() *robots.Cache
 	// Superseded reports whether a page is in flight that began under another policy.
 	Superseded() bool
@@ -36,7 +36,7 @@ type Reviewer struct {
 
 	pass       *pass
 	restricted *restricted
-	ahead      *judged // already read by Run
+	prefetched *judged // already read by Run
 }
 
 // Parts are the dependencies of a Reviewer.

@@ -66,8 +66,7 @@ func (r *restricted) status() *RobotsStatus {
 	return &s
 }
 
-// Restrict has the stored URLs of u's origin judged by its robots.txt. Until that
-// is done the crawl is not.
+// Restrict schedules the stored URLs of u's origin to be judged by its robots.txt. The crawl is not done before that.
 func (v *Reviewer) Restrict(u weburl.URL) {
 	r := v.restricted
 	r.mu.Lock()
@@ -124,7 +123,7 @@ func (r *restricted) left() map[string]*restrictedOrigin {
 	return maps.Clone(r.origins)
 }
 
-// take are the origins to judge now.
+// take returns the origins to judge now.
 func (r *restricted) take() map[string]*restrictedOrigin {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,7 +239,7 @@ func (v *Reviewer) forbid(ctx context.Context, p *policy.Policy, rules map[strin
 			}
 			return &scheduler.Change{Next: forbidden(r, p, now), Delete: policy.RobotsForbids}
 		})
-		if err == nil && p.Settings.Frontier.Deletions.Off { // else they are told of when they leave
+		if err == nil && p.Settings.Frontier.Deletions.Off { // else they are reported when they leave
 			err = v.Freed(ctx, keys)
 		}
 		if err != nil {
@@ -254,8 +253,8 @@ func (v *Reviewer) forbid(ctx context.Context, p *policy.Policy, rules map[strin
 	return ctx.Err()
 }
 
-// isForbidden reports whether a record is of a URL that is out already. Where its
-// document is still there, the deletion is held.
+// isForbidden reports whether a record is of a URL that is already excluded. If its document still exists, the deletion
+// is held.
 func isForbidden(r *scheduler.Record) bool {
 	return r.State == scheduler.Waiting || policy.Outside(r) != 0 ||
 		r.Class == scheduler.Ignored && r.Reason == scheduler.ReasonRobots

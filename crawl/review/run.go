@@ -126,7 +126,7 @@ func (k *keyed) of(r *scheduler.Record) *review {
 		return &k.review
 	}
 	o := reviewOf(k.policy, u, r)
-	o.again = k.again
+	o.retiming = k.retiming
 	o.explain()
 	return &o
 }
@@ -144,8 +144,8 @@ func (v *Reviewer) Next(ctx context.Context, p *policy.Policy) (due bool, err er
 // judgeBatch judges the URLs from a place on. While it stores changes it reads the next batch. It is not safe for
 // concurrent use.
 func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place) error {
-	b := v.ahead
-	v.ahead = nil
+	b := v.prefetched
+	v.prefetched = nil
 	if b == nil || b.policy != p || b.from != from {
 		var err error
 		if b, err = v.readAhead(ctx, p, from); err != nil {
@@ -155,13 +155,13 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place)
 	var reading errgroup.Group
 	if !b.last {
 		reading.Go(func() (err error) {
-			v.ahead, err = v.readAhead(ctx, p, place{from.turn, b.next})
+			v.prefetched, err = v.readAhead(ctx, p, place{from.turn, b.next})
 			return err
 		})
 	}
 	n := Counts{Judged: b.read, Expected: b.found.expected}
 	err := v.apply(ctx, b.found.reviews, &n)
-	_ = reading.Wait() // what failed is read again, and the error told then
+	_ = reading.Wait() // what failed is read again, and its error reported then
 	if err != nil {
 		return err
 	}
@@ -193,19 +193,19 @@ func (v *Reviewer) readAhead(ctx context.Context, p *policy.Policy, from place) 
 		return nil, err
 	}
 	b.next, b.last = next, last
-	b.found = judgeAll(p, batch, v.pass.again(p))
+	b.found = judgeAll(p, batch, v.pass.retiming(p))
 	return b, nil
 }
 
 // judgeAll judges URLs, on all processors.
-func judgeAll(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) (all findings) {
+func judgeAll(p *policy.Policy, batch []scheduler.KeyedRecord, retiming *retiming) (all findings) {
 	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
 	size := (len(batch) + parts - 1) / parts
 	found := make([]findings, parts)
 	var judges errgroup.Group
 	for i := range parts {
 		judges.Go(func() error {
-			found[i] = judgePart(p, batch[min(i*size, len(batch)):min((i+1)*size, len(batch))], again)
+			found[i] = judgePart(p, batch[min(i*size, len(batch)):min((i+1)*size, len(batch))], retiming)
 			return nil
 		})
 	}
@@ -216,7 +216,7 @@ func judgeAll(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) (al
 	return all
 }
 
-func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) (found findings) {
+func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, retiming *retiming) (found findings) {
 	var scratch actionrules.Scratch
 	for i := range batch {
 		r := &batch[i].Record
@@ -231,7 +231,7 @@ func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) (f
 			}
 			continue
 		}
-		o.again = again
+		o.retiming = retiming
 		if e := o.effect(r); e != unaffected || o.timed(r) != untimed {
 			o.explain()
 			found.reviews = append(found.reviews, keyed{batch[i].Key, o.loses(r, e), o})
@@ -279,7 +279,7 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 		change := o.change(&r)
 		did[i] = &done{o.effect(&r), o.timed(&r), change != nil}
 		if change != nil && change.Delete != "" && r.Indexed && o.policy.Settings.Frontier.Deletions.Off {
-			gone = append(gone, k) // else they are told of when they leave
+			gone = append(gone, k) // else they are reported when they leave
 		}
 		return change
 	})
@@ -337,7 +337,7 @@ func (v *Reviewer) JudgeAgain(ctx context.Context, began *policy.Policy, key web
 		}
 		if u, ok := weburl.FromCanonical(r.URL); ok {
 			o := reviewOf(p, u, &r)
-			o.again = v.pass.again(p)
+			o.retiming = v.pass.retiming(p)
 			o.explain()
 			if err := v.apply(ctx, []keyed{{key, false, o}}, &Counts{}); err != nil {
 				return err

@@ -7,9 +7,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// again describes how a pass changes when stored URLs are refetched: by settings of refresh, and by rules that allow
+// retiming describes how a pass changes when stored URLs are refetched: by settings of refresh, and by rules that allow
 // more.
-type again struct {
+type retiming struct {
 	settings *scheduler.Settings
 	// retime changes the times of URLs, by settings in force since a time.
 	retime bool
@@ -30,18 +30,18 @@ const (
 	renewed       // its next visit gives its document other metas, or another source
 )
 
-// again returns the effect on times of the pass by a policy, or nil if the pass belongs to another policy.
-func (a *pass) again(p *policy.Policy) *again {
+// retiming returns the effect on times of the pass by a policy, or nil if the pass belongs to another policy.
+func (a *pass) retiming(p *policy.Policy) *retiming {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.state.Done || !a.state.by(p) {
 		return nil
 	}
-	return newAgain(p, a.state.Retime, a.state.At, a.state.Widened, a.state.Now)
+	return newRetiming(p, a.state.Retime, a.state.At, a.state.Widened, a.state.Now)
 }
 
-func newAgain(p *policy.Policy, retime bool, since time.Time, widened *policy.Widening, now bool) *again {
-	g := &again{
+func newRetiming(p *policy.Policy, retime bool, since time.Time, widened *policy.Widening, now bool) *retiming {
+	g := &retiming{
 		settings: &p.Settings.Frontier, retime: retime, since: since, reread: widened, source: scheduler.Refresh, now: now,
 	}
 	if g.settings.Weights[scheduler.Refresh] == 0 {
@@ -56,23 +56,23 @@ func (o *review) timed(r *scheduler.Record) timed {
 	return t
 }
 
-// time returns the record its time, if it gets another.
+// time returns the record with its new time, and the kind of change.
 func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
-	if o.again == nil || !o.Inside() || policy.Outside(&r) != 0 || r.State == scheduler.Waiting {
+	if o.retiming == nil || !o.Inside() || policy.Outside(&r) != 0 || r.State == scheduler.Waiting {
 		return r, untimed
 	}
 	renews := o.renews(&r)
-	if renews && o.again.now {
+	if renews && o.retiming.now {
 		r.State, r.Source, r.NextAt = scheduler.Waiting, o.fifo(&r), time.Time{}
 		return r, renewed
 	}
 	if o.rereads(&r) {
-		r.State, r.Source, r.NextAt = scheduler.Waiting, o.again.source, time.Time{}
+		r.State, r.Source, r.NextAt = scheduler.Waiting, o.retiming.source, time.Time{}
 		return r, reread
 	}
 	t := untimed
-	if o.again.retime {
-		if n, ok := scheduler.Retimed(r, o.link.URL.Key(), o.again.settings, o.again.since); ok {
+	if o.retiming.retime {
+		if n, ok := scheduler.Retimed(r, o.link.URL.Key(), o.retiming.settings, o.retiming.since); ok {
 			r, t = n, retimed
 		}
 	}
@@ -92,12 +92,12 @@ func (o *review) renews(r *scheduler.Record) bool {
 // differs is renews for documents of any kind.
 func (o *review) differs(r *scheduler.Record) bool {
 	switch {
-	case o.again == nil || !o.indexed || o.rewritten || !r.Indexed:
+	case o.retiming == nil || !o.indexed || o.rewritten || !r.Indexed:
 		return false
 	case r.Class != scheduler.OK || r.LossPending && !r.Reason.Operators() || r.State == scheduler.Waiting:
 		return false
 	}
-	return r.Given != o.given || r.PushedSource != o.Decision.Source && !o.settings().Leaves(r, o.Decision.Source)
+	return r.MetasHash != o.metasHash || r.PushedSource != o.Decision.Source && !o.settings().Leaves(r, o.Decision.Source)
 }
 
 // renew schedules the refetch of a document that renews: within the age of its section, else at its next schedule or,
@@ -105,10 +105,10 @@ func (o *review) differs(r *scheduler.Record) bool {
 func (o *review) renew(r scheduler.Record) scheduler.Record {
 	u := o.link.URL
 	switch {
-	case o.again.settings.Of(u.String()).Ages():
-		r, _ = scheduler.Sooner(r, u.Key(), o.again.settings, o.again.since)
+	case o.retiming.settings.Of(u.String()).Ages():
+		r, _ = scheduler.Sooner(r, u.Key(), o.retiming.settings, o.retiming.since)
 	case !o.policy.Refreshed(u):
-		r.State, r.Source, r.NextAt = scheduler.Waiting, o.again.source, time.Time{}
+		r.State, r.Source, r.NextAt = scheduler.Waiting, o.retiming.source, time.Time{}
 	}
 	return r
 }
@@ -127,12 +127,12 @@ func (o *review) rereads(r *scheduler.Record) bool {
 	switch r.Class {
 	case scheduler.OK:
 		if r.Kind.IsSource() {
-			return o.again.reread.Covers(r)
+			return o.retiming.reread.Covers(r)
 		}
 		// A page in the fifo of those that are not followed was not.
-		return o.Decision.Follow && (o.again.reread.Covers(r) || r.Fifo == scheduler.Index && o.fifo(r) != r.Fifo)
+		return o.Decision.Follow && (o.retiming.reread.Covers(r) || r.Fifo == scheduler.Index && o.fifo(r) != r.Fifo)
 	case scheduler.Redirect:
-		if !o.again.reread.Covers(r) || !p.LeadsIn(r.RedirectTo) {
+		if !o.retiming.reread.Covers(r) || !p.MayFollow(r.RedirectTo) {
 			return false
 		}
 		_, moves := p.RootOf(u) // the site follows a redirect of its home page

@@ -109,8 +109,8 @@ func (all Accesses) Sessions() []SessionStatus {
 	return out
 }
 
-// Equipment creates the fetching parts of policies, with the parts that outlive them.
-type Equipment struct {
+// AccessBuilder creates the fetching parts of policies, with the parts that outlive them.
+type AccessBuilder struct {
 	Log *slog.Logger
 	Jar *auth.Jar // cookies of all sites, with EnableCookies
 	// Kept holds cookies stored by a previous process; nil for none.
@@ -121,7 +121,7 @@ type Equipment struct {
 
 // Accesses creates the accesses for a policy's settings. Previous sessions with the same settings continue, with their
 // cookies; they use the new fetcher once adopt has been called.
-func (e *Equipment) Accesses(p *policy.Policy, before Accesses) (Accesses, error) {
+func (e *AccessBuilder) Accesses(p *policy.Policy, before Accesses) (Accesses, error) {
 	var all Accesses
 	for _, f := range p.Settings.Fetches {
 		a := &Access{match: f.Match, before: slices.Clip(all), header: f.Fetcher.Header, ignoreRobots: p.Settings.IgnoreRobots, proxied: f.Fetcher.Proxy != nil}
@@ -157,7 +157,7 @@ func (e *Equipment) Accesses(p *policy.Policy, before Accesses) (Accesses, error
 }
 
 // strict returns a fetcher that refuses private addresses, if some pages are rendered.
-func (e *Equipment) strict(p *policy.Policy, s fetcher.Settings) *fetcher.Fetcher {
+func (e *AccessBuilder) strict(p *policy.Policy, s fetcher.Settings) *fetcher.Fetcher {
 	if !p.Settings.Renders() {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (e *Equipment) strict(p *policy.Policy, s fetcher.Settings) *fetcher.Fetche
 }
 
 // cookies lets an access keep the cookies of all sites, if enabled.
-func (e *Equipment) cookies(p *policy.Policy, a *Access) {
+func (e *AccessBuilder) cookies(p *policy.Policy, a *Access) {
 	if p.Settings.EnableCookies {
 		a.do, a.cookies = e.Jar.Do(a.fetcher.Do), e.Jar
 	}
@@ -193,7 +193,7 @@ func (all Accesses) Kept() map[[32]byte]*auth.Session {
 }
 
 // login returns the previous session with the same settings, or a new one.
-func (e *Equipment) login(l *policy.Login, by *Access, before Accesses) (*login, error) {
+func (e *AccessBuilder) login(l *policy.Login, by *Access, before Accesses) (*login, error) {
 	for _, a := range before {
 		if a.login != nil && a.login.identity == l.Identity {
 			return a.login, nil

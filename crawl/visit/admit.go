@@ -20,7 +20,7 @@ func (v *visit) learn(of string) {
 	if !ok && of != "" {
 		return
 	}
-	for _, p := range v.visitor.patterns.Saw(v.lease.URL, u) {
+	for _, p := range v.visitor.patterns.Observe(v.lease.URL, u) {
 		v.log.Warn("a pattern of URLs leads to copies", "pattern", p.String())
 	}
 }
@@ -73,10 +73,10 @@ func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]schedul
 	return kept, nil
 }
 
-// admitted are links without the new ones that are traps, or that patterns cut off.
+// admitted returns the links without new ones that are traps, or that patterns cut off.
 func (v *visit) admitted(ctx context.Context, links []scheduler.Link) ([]scheduler.Link, error) {
 	links, err := v.followed(ctx, links)
-	if err != nil || v.gear.Traps == nil {
+	if err != nil || v.fetchState.Traps == nil {
 		return links, err
 	}
 	kept, by := links[:0], v.rules()
@@ -94,10 +94,10 @@ func (v *visit) admitted(ctx context.Context, links []scheduler.Link) ([]schedul
 	return kept, nil
 }
 
-// admits asks the traps about a link that everything else accepts. A known link passes without being counted. A link
+// admits applies the traps to a link that everything else accepts. A known link passes without being counted. A link
 // that is found twice before it is stored, by two pages or as link and canonical, is counted twice.
 func (v *visit) admits(ctx context.Context, by *Rules, u weburl.URL) (crawlspace.Reason, bool, error) {
-	if by.Gear.Traps == nil {
+	if by.FetchState.Traps == nil {
 		return crawlspace.Reason{}, true, nil
 	}
 	if known, err := scheduler.Known(ctx, v.store, u.Key()); known || err != nil {
@@ -107,9 +107,9 @@ func (v *visit) admits(ctx context.Context, by *Rules, u weburl.URL) (crawlspace
 	return reason, ok, nil
 }
 
-// admitNew asks the traps, which must be configured, about an unknown link.
+// admitNew applies the traps, which must be configured, to an unknown link.
 func (v *visit) admitNew(by *Rules, u weburl.URL) (crawlspace.Reason, bool) {
-	reason, ok := by.Gear.Traps.Admit(u)
+	reason, ok := by.FetchState.Traps.Admit(u)
 	if ok {
 		v.countURL(by.Policy, u)
 		return reason, true

@@ -51,7 +51,7 @@ func TestFollowedOnce(t *testing.T) {
 				if of != "" {
 					original = parse(t, of)
 				}
-				v.visitor.patterns.Saw(parse(t, "http://h/x?"+name+"=1"), original)
+				v.visitor.patterns.Observe(parse(t, "http://h/x?"+name+"=1"), original)
 			}
 		}
 	}

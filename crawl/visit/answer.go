@@ -65,7 +65,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	if v.lease.Record.Kind.IsSource() {
 		return v.sourceRedirect(ctx, target, result)
 	}
-	if err := v.visitor.sites.HomeLeads(ctx, v.lease.URL, target, result.Moved); err != nil {
+	if err := v.visitor.sites.ObserveHome(ctx, v.lease.URL, target, result.Moved); err != nil {
 		return err
 	}
 	// The move of a site is in force at once.

@@ -31,7 +31,7 @@ func (v *visit) fetch(ctx context.Context, r fetcher.Request, by *Access) (step,
 func (v *visit) fetchRobotsTxt(ctx context.Context, r fetcher.Request) (step, error) {
 	by := v.access
 	if r.URL.Origin() != v.lease.URL.Origin() {
-		by = v.gear.Accesses.of(r.URL)
+		by = v.fetchState.Accesses.of(r.URL)
 	}
 	if by.login == nil {
 		return v.fetch(ctx, r, by)

@@ -101,7 +101,7 @@ func (v *visit) reconsider(r *scheduler.Result) func(context.Context) error {
 			return v.await(ctx, v.lease.URL, u)
 		}
 	}
-	pages := v.visitor.namers.take(v.lease.Key)
+	pages := v.visitor.duplicates.take(v.lease.Key)
 	if r.Document != nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (v *visit) noCanonical(ctx context.Context, pages []string) error {
 		return v.eachPage(pages, func(page weburl.URL) error { return v.again(ctx, page) })
 	}
 	for _, page := range pages {
-		v.visitor.namers.add(v.lease.Key, page)
+		v.visitor.duplicates.add(v.lease.Key, page)
 	}
 	return err
 }
@@ -152,12 +152,12 @@ func (v *visit) await(ctx context.Context, page, u weburl.URL) error {
 	for at := u.Key(); ; {
 		// First, so that either the outcome of the awaited page is seen here, or its
 		// visit sees this page.
-		kept := v.visitor.namers.add(at, page.String())
+		kept := v.visitor.duplicates.add(at, page.String())
 		end, last, err := v.canonicalEnd(ctx, u, page.Key())
 		if err != nil || end == isOpen && last == at {
 			return err
 		}
-		switch removed := v.visitor.namers.remove(at, page.String()); {
+		switch removed := v.visitor.duplicates.remove(at, page.String()); {
 		case kept && !removed:
 			return nil // that visit sees to it
 		case end == isDocument, end == isOpen && !kept:
@@ -189,26 +189,26 @@ func (v *visit) again(ctx context.Context, page weburl.URL) error {
 	return v.visitor.Requeue(ctx, page)
 }
 
-// namersKept limits the number of pages that are remembered; others wait for their refresh if their canonical fails,
-// unless they led to it.
-const namersKept = 100_000
+// maxPendingDuplicates limits the number of pages that are remembered; others wait for their refresh if their canonical
+// fails, unless they led to it.
+const maxPendingDuplicates = 100_000
 
-// namers are the pages that were taken for duplicates of a URL when it was not
+// pendingDuplicates are the pages that were taken for duplicates of a URL when it was not
 // known yet whether it becomes a document.
-type namers struct {
+type pendingDuplicates struct {
 	mu    sync.Mutex
 	pages map[weburl.Key][]string // by the URL that they name
 	n     int
 }
 
 // add reports whether the page is remembered.
-func (n *namers) add(canonical weburl.Key, page string) bool {
+func (n *pendingDuplicates) add(canonical weburl.Key, page string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if slices.Contains(n.pages[canonical], page) {
 		return true
 	}
-	if n.n >= namersKept {
+	if n.n >= maxPendingDuplicates {
 		return false
 	}
 	if n.pages == nil {
@@ -220,7 +220,7 @@ func (n *namers) add(canonical weburl.Key, page string) bool {
 }
 
 // take forgets and returns the pages that name a URL.
-func (n *namers) take(canonical weburl.Key) []string {
+func (n *pendingDuplicates) take(canonical weburl.Key) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	pages := n.pages[canonical]
@@ -229,8 +229,8 @@ func (n *namers) take(canonical weburl.Key) []string {
 	return pages
 }
 
-// remove reports whether the page was still there.
-func (n *namers) remove(canonical weburl.Key, page string) bool {
+// remove removes a page, and reports whether it was present.
+func (n *pendingDuplicates) remove(canonical weburl.Key, page string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	pages := n.pages[canonical]
@@ -259,7 +259,7 @@ func (r *Visitor) Requeue(ctx context.Context, u weburl.URL) error {
 
 // Awaiting returns the number of pages whose canonical URL has not been visited yet.
 func (r *Visitor) Awaiting() int {
-	r.namers.mu.Lock()
-	defer r.namers.mu.Unlock()
-	return r.namers.n
+	r.duplicates.mu.Lock()
+	defer r.duplicates.mu.Unlock()
+	return r.duplicates.n
 }

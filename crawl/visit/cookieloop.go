@@ -59,7 +59,7 @@ func (c *cookieTurns) take(k weburl.Key, now time.Time) bool {
 
 // hasCookies reports whether a request for u carries cookies.
 func (v *visit) hasCookies(u weburl.URL) bool {
-	jar := v.gear.Accesses.of(u).cookies
+	jar := v.fetchState.Accesses.of(u).cookies
 	if jar == nil {
 		return false
 	}

@@ -19,9 +19,9 @@ const (
 	unavailableWords = "unavailable_after "
 )
 
-// heed applies the page's directives to the result, and returns why it must not be indexed, or empty words if it may. A
-// page can only restrict a rule.
-func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why scheduler.Reason, noIndex string) {
+// applyDirectives applies the page's directives to the result, and returns why it must not be indexed, or empty words
+// if it may. A page can only restrict a rule.
+func (v *visit) applyDirectives(d extract.Directives, result *scheduler.Result) (why scheduler.Reason, noIndex string) {
 	result.Directives = directiveFlags(d) | result.Directives&scheduler.Rendered
 	if v.policy.Settings.IgnoreNoIndex {
 		return scheduler.NoReason, ""

@@ -36,7 +36,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	}
 	var in inside
 	if v.policy.Settings.Inside != nil {
-		if in, err = v.lookInside(ctx, response, &p, result); err != nil {
+		if in, err = v.extractFields(ctx, response, &p, result); err != nil {
 			return err
 		}
 		if v.machineFailed != nil && v.lease.Record.Indexed && !lastAttempt(v) { // its whole text would take the place of its main content
@@ -73,7 +73,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	}
 	result.Document = &scheduler.Document{
 		Body: body, Hash: sum, Source: source, MovesTo: movesTo, Reading: v.policy.Reading, Sketch: v.lease.Record.Sketch,
-		Given: policy.Given(v.verdict.Decision.Metas),
+		MetasHash: policy.MetasHash(v.verdict.Decision.Metas),
 	}
 	if r := &v.lease.Record; !r.Indexed || r.Hash != sum || r.Reading != v.policy.Reading {
 		result.Document.Sketch = near.SketchOf(ownTitle(p), document.Text)

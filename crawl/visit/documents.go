@@ -70,7 +70,7 @@ func (v *visit) unreadDocument(kind string, body []byte, err error) extract.Page
 // converted is the kind of documents that external programs read.
 const converted = "converter"
 
-// convert has an external program read a body. One that fails leaves the document without text.
+// convert runs an external program to read a body. If it fails, the document has no text.
 func (v *visit) convert(ctx context.Context, c *extract.Converter, body []byte) (p extract.Page, read bool, err error) {
 	began := time.Now()
 	p, err = v.policy.Settings.Convert(ctx, *c, body)
@@ -116,7 +116,7 @@ const (
 	notRead      = "not-read" // nothing reads its type
 )
 
-// hasNoText notes of a document that was read that there is no text in it.
+// hasNoText sets in the result that a document was read and contains no text.
 func (v *visit) hasNoText(p *extract.Page, kind string) {
 	p.Metas = append(p.Metas, extract.Meta{Name: extractionError, Content: noTextInside})
 	v.meter.Documents.Add(kind, noTextInside)

@@ -28,7 +28,7 @@ type items struct {
 	ctx   context.Context
 	base  weburl.Base
 	at    time.Time
-	batch []scheduler.Link // on their way into the store
+	batch []scheduler.Link // to be stored
 	sum   [16]byte
 	keys  []weburl.Key // of all documents
 	out   []weburl.Key // listed items that rules exclude
@@ -89,7 +89,7 @@ func (r *items) item(i feeds.Item) error {
 	return r.document(i.Reference(), p)
 }
 
-// document takes an item as a document under its URL. An item without a URL is ignored.
+// document makes an item a document under its URL. An item without a URL is ignored.
 func (r *items) document(href string, p extract.Page) error {
 	u, err := r.base.Resolve(href)
 	if href == "" || err != nil {
@@ -123,14 +123,14 @@ func (r *items) document(href string, p extract.Page) error {
 	if err != nil {
 		return err
 	}
-	for n := range sum { // in any order: a feed that sorts anew has not changed
+	for n := range sum { // in any order: a feed in another order has not changed
 		r.sum[n] ^= sum[n]
 	}
 	r.keys = append(r.keys, link.URL.Key())
 	link.Item = &scheduler.Item{
 		Document: scheduler.Document{
 			Body: body, Hash: sum, Source: source, MovesTo: movesTo, Sketch: near.SketchOf(p.Title, p.Text), Reading: r.v.policy.Reading,
-			Given: policy.Given(verdict.Decision.Metas),
+			MetasHash: policy.MetasHash(verdict.Decision.Metas),
 		},
 		At: r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged,
 	}
@@ -221,7 +221,7 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 	return p, true
 }
 
-// ofHost are the links to the page's own host.
+// ofHost returns the links to the page's own host.
 func (v *visit) ofHost(links []extract.Link) []extract.Link {
 	b := BaseOf(v.lease.URL, extract.Page{})
 	own := links[:0]

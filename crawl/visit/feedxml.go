@@ -167,7 +167,7 @@ func (r *items) miss(since map[weburl.Key]time.Time) error {
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex // the store may go on after the caller gave up
+	var mu sync.Mutex // the store may continue after the caller has returned
 	is := map[weburl.Key]bool{}
 	// Not cancelled half-way: the store calls the function until it returns.
 	_, err = r.v.frontier.Revise(context.WithoutCancel(r.ctx), slices.Collect(maps.Keys(since)), func(k weburl.Key, rec scheduler.Record) *scheduler.Change {

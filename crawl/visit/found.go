@@ -23,7 +23,7 @@ type inside struct {
 	chunksCut bool
 }
 
-// Found is a field that was looked for.
+// Found is the result of the search for a Field.
 type Found struct {
 	Name     string   `json:"name"`
 	Selector string   `json:"select"`
@@ -34,7 +34,7 @@ type Found struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
-// textOf makes the text of a document that is no page its content, where the form is text.
+// textOf sets the content of a document other than a page to its text, if the form is text.
 func (f *Found) textOf(field *policy.Field, p *extract.Page) {
 	if field.Key != "text" || p.Text == "" {
 		return
@@ -47,7 +47,7 @@ func (f *Found) textOf(field *policy.Field, p *extract.Page) {
 }
 
 const (
-	// maxPlainValues is how many values a Field has that needs no tree, or splits its values.
+	// maxPlainValues is the most values of a Field that needs no tree, or splits its values.
 	maxPlainValues = 1000
 	// maxPrincipal is the length of the name of a user or group, in bytes. Indexes do not search much longer values.
 	maxPrincipal = 1024

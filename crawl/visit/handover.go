@@ -33,7 +33,7 @@ type handedOver struct {
 	after sync.WaitGroup // goroutines of pages that wait for the store again
 
 	mu    sync.Mutex
-	room  sync.Cond // of mu: there is room
+	room  sync.Cond // on mu: there is room
 	empty sync.Cond // on mu: no outcome is being stored
 	pages list.List // of time.Time, the oldest first
 	bytes int
@@ -151,7 +151,7 @@ func (v *visit) handOver(ctx context.Context, s *step, ended func(error)) {
 		busy()
 		end()
 	}
-	v.slot = nil // it is the worker's, who goes on
+	v.slot = nil // the worker keeps using it
 	v.frontier.HandOver(ctx, v.lease, *s.outcome, func(err error) { v.stored(ctx, s, err, finish) })
 }
 
@@ -160,11 +160,11 @@ func (v *visit) handOver(ctx context.Context, s *step, ended func(error)) {
 func (v *visit) stored(ctx context.Context, s *step, err error, finish func(error)) {
 	var copied, named func(context.Context) error
 	if err == nil {
-		v.meter.Outcomes.Count(v.lease.Became())
+		v.meter.Outcomes.Count(v.lease.Effect())
 		v.logFetched(s)
 		v.logRoot(s.outcome)
 		named = v.reconsider(s.outcome)
-		if s.outcome.Document == nil || !v.lease.Became().Pending { // else the index has the old text
+		if s.outcome.Document == nil || !v.lease.Effect().Pending { // else the index has the old text
 			copied = v.visitor.copies.Settle(v.lease, s.outcome)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // isRoot reports whether the URL is inside and a root of the configuration.
 func (v *visit) isRoot() bool { return v.verdict.Inside() && v.verdict.Decision.Root }
 
-// knowRoot updates the record of a pending URL that became a root, or no longer is one.
-func (v *visit) knowRoot() {
+// updateRoot updates the record of a pending URL that became a root, or no longer is one.
+func (v *visit) updateRoot() {
 	r := &v.lease.Record
 	if v.isRoot() {
 		r.Root = true
@@ -52,18 +52,17 @@ func (v *visit) logRoot(r *scheduler.Result) {
 	if r.Excluded != nil {
 		words = r.Excluded.Words
 	}
-	switch class := v.lease.Became().Class; class {
+	switch class := v.lease.Effect().Class; class {
 	case scheduler.Permanent, scheduler.Temporary, scheduler.Ignored:
 		v.log.Warn("a root cannot be crawled", "url", v.lease.URL.String(), "class", class.String(), "status", r.Status, "words", words)
 	case scheduler.Pending, scheduler.OK, scheduler.Redirect:
 	}
 }
 
-// isHome takes in that the URL is a page, which may end the move of a site: its links are
-// judged by that already.
+// isHome records that the URL is a page, which may end the move of a site: its links are already judged by that.
 func (v *visit) isHome(ctx context.Context) error {
 	before := v.visitor.sites.InForce()
-	err := v.visitor.sites.HomeLeads(ctx, v.lease.URL, weburl.URL{}, true)
+	err := v.visitor.sites.ObserveHome(ctx, v.lease.URL, weburl.URL{}, true)
 	if v.visitor.sites.InForce() != before {
 		v.adopt()
 	}
@@ -80,4 +79,4 @@ func (v *visit) adopt() {
 }
 
 // rules returns the rules of the visit.
-func (v *visit) rules() *Rules { return &Rules{Policy: v.policy, Gear: v.gear} }
+func (v *visit) rules() *Rules { return &Rules{Policy: v.policy, FetchState: v.fetchState} }

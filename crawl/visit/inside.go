@@ -17,13 +17,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// lookInside extracts all Fields whose condition matches, and replaces the page's text by its main content if
+// extractFields extracts all Fields whose condition matches, and replaces the page's text by its main content if
 // configured. On a failure the page is unchanged; an error is that of ctx.
-func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *extract.Page, result *scheduler.Result) (inside, error) {
+func (v *visit) extractFields(ctx context.Context, response *fetcher.Response, p *extract.Page, result *scheduler.Result) (inside, error) {
 	var in inside
 	isPage := extract.IsHTML(response.Header.Get("Content-Type"), response.Body)
 	main := isPage && v.policy.Settings.Inside.WantsMain(v.lease.URL)
-	looked := v.looked(response, p, main)
+	looked := v.newExtraction(response, p, main)
 	for _, s := range []*search{looked.whole, looked.kept} {
 		if err := v.search(ctx, isPage, s); err != nil {
 			return in, err
@@ -62,7 +62,7 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 	}
 	v.count(&in, result)
 	if len(in.fields) > 0 {
-		v.visitor.trial.see(func(t *Sight) { t.Fields = in.fields })
+		v.visitor.trial.record(func(t *Recording) { t.Fields = in.fields })
 	}
 	return in, nil
 }
@@ -84,16 +84,16 @@ func (s *search) next() tree.Picked {
 	return s.found.Picked[s.taken-1]
 }
 
-// lookedFor are the Fields to extract from a page: from the whole page, from its kept part, or without a search.
-type lookedFor struct {
+// extraction holds the Fields to extract from a page: from the whole page, from its kept part, or without a search.
+type extraction struct {
 	fields      []*policy.Field
 	by          []*search
 	whole, kept *search
 }
 
-// looked returns what to extract from a page, and from which part.
-func (v *visit) looked(response *fetcher.Response, p *extract.Page, main bool) *lookedFor {
-	all := &lookedFor{whole: &search{order: tree.Order{ContentType: "text/html; charset=" + p.Charset}, body: response.Body}}
+// newExtraction returns what to extract from a page, and from which part.
+func (v *visit) newExtraction(response *fetcher.Response, p *extract.Page, main bool) *extraction {
+	all := &extraction{whole: &search{order: tree.Order{ContentType: "text/html; charset=" + p.Charset}, body: response.Body}}
 	all.kept = all.whole
 	if p.Content != nil { // what RemoveElements and noindex regions take out must not come back
 		all.kept = &search{order: tree.Order{ContentType: "text/html; charset=" + p.ContentCharset}, body: p.Content}
@@ -138,7 +138,7 @@ func (v *visit) mainContent(s *search, p *extract.Page) {
 	}
 	if s.found.Main != "" {
 		p.Text = s.found.Main
-		v.visitor.trial.see(func(t *Sight) { t.MainText = s.found.Main })
+		v.visitor.trial.record(func(t *Recording) { t.MainText = s.found.Main })
 	}
 }
 
@@ -180,7 +180,7 @@ func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) 
 	return nil
 }
 
-// partReason is the reason of a pick that failed while others did not.
+// partReason returns the reason of a pick that failed while others succeeded.
 func partReason(failed string) documents.Reason {
 	if failed == tree.Late {
 		return documents.TooSlow

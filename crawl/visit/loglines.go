@@ -13,9 +13,9 @@ func (v *visit) logFetched(s *step) {
 		return
 	}
 	r, status := s.outcome, s.status
-	b := v.lease.Became()
+	b := v.lease.Effect()
 	var messages []string
-	if r.Words != statusWords(status) { // which stand in the line already
+	if r.Words != statusWords(status) { // which the line already contains
 		messages = append(messages, r.Words)
 	}
 	if b.Class == scheduler.OK {

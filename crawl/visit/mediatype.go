@@ -17,7 +17,7 @@ import (
 // be a listed one, is judged after the body was read.
 func (v *visit) refuse(status int, header http.Header) bool {
 	contentType := header.Get("Content-Type")
-	if status != http.StatusOK || v.policy.Settings.Space.MIME != nil && v.policy.Settings.Space.MIME.Include && saysNothing(mediaType(contentType)) {
+	if status != http.StatusOK || v.policy.Settings.Space.MIME != nil && v.policy.Settings.Space.MIME.Include && isUnspecific(mediaType(contentType)) {
 		return false
 	}
 	return !v.mime(contentType).Allowed
@@ -33,7 +33,7 @@ func (v *visit) sniff(r *fetcher.Response) crawlspace.Verdict {
 	declared := mediaType(r.Header.Get("Content-Type"))
 	shown := ""
 	switch {
-	case saysNothing(declared):
+	case isUnspecific(declared):
 		shown = signature(r.Body)
 	case isText(declared) && !beginsAsText(r.Body):
 		if shown = signature(r.Body); strings.HasPrefix(shown, "text/") || shown == "application/octet-stream" {
@@ -64,8 +64,8 @@ func mediaType(contentType string) string {
 	return t
 }
 
-// saysNothing reports whether a type is one that servers send for unknown content.
-func saysNothing(t string) bool {
+// isUnspecific reports whether a type is one that servers send for unknown content.
+func isUnspecific(t string) bool {
 	switch t {
 	case "", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream", "binary/octet-stream",
 		"application/binary", "application/force-download", "application/x-download", "application/download":

@@ -14,8 +14,8 @@ func allowNone(metas map[string][]string) {
 	})
 }
 
-// compared returns a document as it is compared with others. One with permissions is compared by its hash, and so with
-// documents of the same permissions alone: by its text, another one could take its place.
+// compared returns a document as it is compared with others. One with permissions is compared by its hash, and so only
+// with documents with the same permissions: by its text, another one could replace it.
 func compared(d *push.Document) *push.Document {
 	for name := range d.Metas {
 		if policy.IsPermission(name) {

@@ -31,7 +31,7 @@ func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *schedul
 		if err != nil || !how.Always && !p.Shell {
 			return p, read, err
 		}
-		v.visitor.trial.see(func(t *Sight) {
+		v.visitor.trial.record(func(t *Recording) {
 			plain := p
 			t.Plain = &plain
 		})
@@ -42,21 +42,21 @@ func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *schedul
 		return extract.Page{}, false, err
 	}
 	if p, read, err = v.extract(ctx, r); err == nil && p.IsBare() && p.Refresh == "" && r.Header.Get("Refresh") == "" {
-		return v.staysBare(ctx, &sent, r, &p, failed, result)
+		return v.handleBare(ctx, &sent, r, &p, failed, result)
 	}
 	return p, read, err
 }
 
-// staysBare decides about a page that has hardly any text after its scripts ran. If the scripts wrote nothing and some
+// handleBare decides about a page that has hardly any text after its scripts ran. If the scripts wrote nothing and some
 // of their requests failed, the page's indexed document stays. If they emptied the page, for example by an error, it is
 // read as it was sent. If its text may be missing, it counts as an application shell.
-func (v *visit) staysBare(ctx context.Context, sent, r *fetcher.Response, bare *extract.Page, failed int, result *scheduler.Result) (extract.Page, bool, error) {
+func (v *visit) handleBare(ctx context.Context, sent, r *fetcher.Response, bare *extract.Page, failed int, result *scheduler.Result) (extract.Page, bool, error) {
 	p, read, err := v.extract(ctx, sent)
 	if err != nil {
 		return *bare, true, err
 	}
 	nothing := p.Text == "" || p.Shell
-	wrote := bare.Text != "" && !bare.SaysAs(&p)
+	wrote := bare.Text != "" && !bare.EqualContent(&p)
 	switch {
 	case nothing && !wrote && failed > 0:
 		result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts added no text, and %d of their requests failed", failed)
@@ -68,7 +68,7 @@ func (v *visit) staysBare(ctx context.Context, sent, r *fetcher.Response, bare *
 	v.log.Warn("a page is empty after its scripts ran; reading it as its server sent it", "url", v.lease.URL.String())
 	*r = *sent
 	result.Directives &^= scheduler.Rendered
-	v.visitor.trial.see(func(t *Sight) { t.Emptied = true })
+	v.visitor.trial.record(func(t *Recording) { t.Emptied = true })
 	return p, read, nil
 }
 
@@ -91,7 +91,7 @@ func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Respo
 	if err != nil {
 		return 0, v.notRendered(ctx, err, result)
 	}
-	v.visitor.trial.see(func(t *Sight) { t.Rendered = &out })
+	v.visitor.trial.record(func(t *Recording) { t.Rendered = &out })
 	v.refusedData = out.RefusedData
 	r.Header = r.Header.Clone()
 	r.Header.Set("Content-Type", "text/html; charset=utf-8")

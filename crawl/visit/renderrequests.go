@@ -30,7 +30,7 @@ const (
 // pageRequests makes the requests of one page that is rendered.
 type pageRequests struct {
 	visit  *visit
-	public bool // the page may be anybody's: it came from no internal address
+	public bool // the page did not come from an internal address
 
 	mu     sync.Mutex
 	hosts  map[weburl.HostKey]*askedHost
@@ -61,7 +61,7 @@ func newPageRequests(v *visit, page *fetcher.Response) *pageRequests {
 func (q *pageRequests) end() (own int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.visit.visitor.trial.see(func(t *Sight) { t.Requested = q.made })
+	q.visit.visitor.trial.record(func(t *Recording) { t.Requested = q.made })
 	for key, h := range q.hosts {
 		if key == q.visit.lease.Place.Host {
 			own = h.requests
@@ -162,7 +162,7 @@ func (q *pageRequests) ownWay(u weburl.URL, by *Access) (end func(), do auth.Do,
 // headers. A page with a public address may not make requests to a private network, even if its own name resolves there
 // meanwhile.
 func (q *pageRequests) by(u weburl.URL) (*Access, error) {
-	by, own := q.visit.gear.Accesses.of(u), q.isOwn(u)
+	by, own := q.visit.fetchState.Accesses.of(u), q.isOwn(u)
 	switch {
 	case !own && by.login != nil:
 		return nil, refused("%s requires the log-in of another Fetch", u.Origin())
@@ -220,7 +220,7 @@ func (q *pageRequests) await(ctx context.Context, key weburl.HostKey) error {
 // learnRobots fetches the robots.txt of another origin, if that is not known.
 func (q *pageRequests) learnRobots(ctx context.Context, u weburl.URL, by *Access) error {
 	for range maxRobotsSteps {
-		verdict, err := q.visit.gear.Robots.Verdict(ctx, q.visit.policy.Settings.RobotsAgent, u)
+		verdict, err := q.visit.fetchState.Robots.Verdict(ctx, q.visit.policy.Settings.RobotsAgent, u)
 		if err != nil || verdict.State != robots.NeedsFetch {
 			return err
 		}
@@ -229,7 +229,7 @@ func (q *pageRequests) learnRobots(ctx context.Context, u weburl.URL, by *Access
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := q.visit.gear.Robots.Record(context.WithoutCancel(ctx), u, response, failure); err != nil {
+		if err := q.visit.fetchState.Robots.Record(context.WithoutCancel(ctx), u, response, failure); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func (q *pageRequests) learnRobots(ctx context.Context, u weburl.URL, by *Access
 
 // allows reports whether robots.txt permits a request.
 func (q *pageRequests) allows(ctx context.Context, u weburl.URL, by *Access) error {
-	verdict, err := q.visit.gear.Robots.Verdict(ctx, q.visit.policy.Settings.RobotsAgent, u)
+	verdict, err := q.visit.fetchState.Robots.Verdict(ctx, q.visit.policy.Settings.RobotsAgent, u)
 	switch {
 	case err != nil:
 		return err

@@ -17,7 +17,7 @@ func TestRenderedPageStaysOutside(t *testing.T) {
 	}
 	usual, strict := new(fetcher.Fetcher), new(fetcher.Fetcher)
 	access := &Access{fetcher: usual, strict: strict}
-	v := &visit{gear: &Gear{Accesses: Accesses{access}}, lease: &scheduler.Lease{Place: scheduler.Place{Host: u.HostKey()}}, access: access}
+	v := &visit{fetchState: &FetchState{Accesses: Accesses{access}}, lease: &scheduler.Lease{Place: scheduler.Place{Host: u.HostKey()}}, access: access}
 	for public, want := range map[bool]*fetcher.Fetcher{true: strict, false: usual} {
 		by, err := (&pageRequests{visit: v, public: public}).by(u)
 		if err != nil || by.fetcher != want {

@@ -15,14 +15,14 @@ import (
 // askRobots applies robots.txt to the lease's URL. Its outcome is an exclusion if robots.txt forbids the URL. The lease
 // ends if robots.txt had to be fetched first: the host's pause comes before the page.
 func (v *visit) askRobots(ctx context.Context) (step, error) {
-	verdict, err := v.gear.Robots.Verdict(ctx, v.policy.Settings.RobotsAgent, v.lease.URL)
+	verdict, err := v.fetchState.Robots.Verdict(ctx, v.policy.Settings.RobotsAgent, v.lease.URL)
 	if err != nil {
 		return step{}, err
 	}
 	if !verdict.Changed.IsZero() {
 		v.visitor.sites.Restrict(v.lease.URL)
 	}
-	v.visitor.trial.see(func(t *Sight) {
+	v.visitor.trial.record(func(t *Recording) {
 		t.Robots, t.CrawlDelay, t.AskedDelay = verdict.State.String(), verdict.CrawlDelay, verdict.AskedDelay
 	})
 	if v.access.ignoreRobots {
@@ -96,7 +96,7 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, 
 	if err := v.nameSitemaps(ctx, s.response); err != nil {
 		return s, err
 	}
-	if err := v.gear.Robots.Record(context.WithoutCancel(ctx), v.lease.URL, s.response, s.failure); err != nil {
+	if err := v.fetchState.Robots.Record(context.WithoutCancel(ctx), v.lease.URL, s.response, s.failure); err != nil {
 		return s, err
 	}
 	return s, v.giveBack(s.asked, time.Time{})

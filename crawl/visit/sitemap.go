@@ -17,7 +17,7 @@ import (
 // does; what an index names is one, too.
 
 const (
-	// notNamed is the reason why a source is not fetched any more.
+	// notNamed is the reason why a source is no longer fetched.
 	notNamed = "no longer named by the configuration or a robots.txt"
 
 	// maxSitemaps of one robots.txt are read, the first ones.
@@ -95,7 +95,7 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 	if v.policy.Settings.Robots.Original {
 		parse = robots.ParseOriginal
 	}
-	before, err := v.gear.Robots.Rules(ctx, v.lease.URL)
+	before, err := v.fetchState.Robots.Rules(ctx, v.lease.URL)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 	if err != nil {
 		return err
 	}
-	v.tellRefused("not reading sitemaps that robots.txt names; their host has reached its limit", full)
+	v.logRefused("not reading sitemaps that robots.txt names; their host has reached its limit", full)
 	return NameSources(ctx, v.frontier, links, func(k weburl.Key, r *scheduler.Record) bool {
 		// What it lists of this host was dropped as long as this robots.txt did not name it.
 		_, was := known[k]
@@ -131,7 +131,7 @@ func (v *visit) freeOfRobots(ctx context.Context) (bool, error) {
 		return r.Kind == scheduler.KindNamedSitemap, nil
 	}
 	// It was not at rest when robots.txt was read.
-	rules, err := v.gear.Robots.Rules(ctx, v.lease.URL)
+	rules, err := v.fetchState.Robots.Rules(ctx, v.lease.URL)
 	if _, named := namedBy(rules, v.lease.URL)[v.lease.Key]; named {
 		r.Kind = scheduler.KindNamedSitemap
 	}
@@ -141,7 +141,7 @@ func (v *visit) freeOfRobots(ctx context.Context) (bool, error) {
 // robotsOf returns the URL of the robots.txt that applies to u.
 func robotsOf(u weburl.URL) string { return u.Origin() + "/robots.txt" }
 
-// namedBy are the sitemaps that the robots.txt of u's origin names.
+// namedBy returns the sitemaps that the robots.txt of u's origin names.
 func namedBy(rules *robots.Rules, u weburl.URL) map[weburl.Key]weburl.URL {
 	if rules == nil {
 		return nil
@@ -159,8 +159,8 @@ func namedBy(rules *robots.Rules, u weburl.URL) map[weburl.Key]weburl.URL {
 	return all
 }
 
-// stillNamed reports whether anything names the source that was taken.
-func (v *visit) stillNamed(ctx context.Context) (bool, error) {
+// isNamed reports whether anything names the source that was taken.
+func (v *visit) isNamed(ctx context.Context) (bool, error) {
 	r := &v.lease.Record
 	if v.policy.SourceOf(v.lease.Key) != nil {
 		return true, nil
@@ -170,7 +170,7 @@ func (v *visit) stillNamed(ctx context.Context) (bool, error) {
 	case r.Kind == scheduler.KindNamedSitemap && !v.policy.Settings.CrawlSitemaps, err != nil:
 		return false, nil // it was the configuration's
 	case from.PathAndQuery() == "/robots.txt":
-		rules, err := v.gear.Robots.Rules(ctx, from)
+		rules, err := v.fetchState.Robots.Rules(ctx, from)
 		_, named := namedBy(rules, from)[v.lease.Key]
 		return rules == nil || named, err
 	}
@@ -187,7 +187,7 @@ func (v *visit) reread(ctx context.Context) (step, error) {
 	if v.lease.Record.Referrer != robotsOf(v.lease.URL) || !v.policy.Settings.CrawlSitemaps {
 		return step{}, nil
 	}
-	verdict, err := v.gear.Robots.Verdict(ctx, v.policy.Settings.RobotsAgent, v.lease.URL)
+	verdict, err := v.fetchState.Robots.Verdict(ctx, v.policy.Settings.RobotsAgent, v.lease.URL)
 	if err != nil || verdict.State != robots.NeedsFetch {
 		return step{}, err
 	}
@@ -204,7 +204,7 @@ func (v *visit) sourceOutside(ctx context.Context) (step, error) {
 	if !v.verdict.Inside() {
 		return shutOut(v.policy.Exclusion(&v.verdict)), nil
 	}
-	named, err := v.stillNamed(ctx)
+	named, err := v.isNamed(ctx)
 	if err != nil || named {
 		return step{}, err
 	}
@@ -214,8 +214,7 @@ func (v *visit) sourceOutside(ctx context.Context) (step, error) {
 	return shutOut(&scheduler.Exclusion{Reason: scheduler.ReasonNotNamed, Words: notNamed}), nil
 }
 
-// sourceRequest is the request for a source, conditional if it was read by the same
-// rules and settings.
+// sourceRequest returns the request for a source, conditional if the source was read by the same rules and settings.
 func (v *visit) sourceRequest() fetcher.Request {
 	r := &v.lease.Record
 	q := fetcher.Request{URL: v.lease.URL}
@@ -242,7 +241,7 @@ func (v *visit) sourceRedirect(ctx context.Context, target weburl.URL, result *s
 		return err
 	}
 	if full > 0 {
-		v.tellRefused("not reading the target of a sitemap's redirect; its host has reached its limit", full)
+		v.logRefused("not reading the target of a sitemap's redirect; its host has reached its limit", full)
 		result.RedirectIgnored = true
 		return nil
 	}

@@ -26,21 +26,21 @@ type sitemapCounts struct {
 	mu      sync.Mutex
 	counts  map[weburl.HostKey]int // up to trapHosts
 	counted time.Time              // when the store was counted; zero if only new ones since the start are included
-	told    map[weburl.HostKey]int // number of calls of tellRefused for each host, up to trapHosts hosts
+	warned  map[weburl.HostKey]int // number of calls of logRefused for each host, up to trapHosts hosts
 }
 
-// tellRefused logs the number of refused sitemaps that the lease names. It warns once per host, because a hostile host
+// logRefused logs the number of refused sitemaps that the lease names. It warns once per host, because a hostile host
 // may have thousands of such indexes.
-func (v *visit) tellRefused(words string, n int) {
+func (v *visit) logRefused(words string, n int) {
 	if n == 0 {
 		return
 	}
 	s, host, level := &v.visitor.sitemaps, v.lease.URL.HostKey(), slog.LevelDebug
 	s.mu.Lock()
-	if s.told == nil {
-		s.told = map[weburl.HostKey]int{}
+	if s.warned == nil {
+		s.warned = map[weburl.HostKey]int{}
 	}
-	if addHost(s.told, host); s.told[host] <= 1 {
+	if addHost(s.warned, host); s.warned[host] <= 1 {
 		level = slog.LevelWarn
 	}
 	s.mu.Unlock()
@@ -167,7 +167,7 @@ func (v *visit) hasRoom(u weburl.URL, known, free bool) bool {
 		return false
 	}
 	switch {
-	case known || v.gear.Traps == nil:
+	case known || v.fetchState.Traps == nil:
 		return true
 	case free:
 		v.countURL(v.policy, u)

@@ -52,7 +52,7 @@ type reading struct {
 	bad int // entries: all, of other hosts, excluded by rules, beyond the host's limit, not URLs
 }
 
-// readSource takes links and documents out of the 200 of a source.
+// readSource extracts links and documents from the 200 of a source.
 func (v *visit) readSource(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	directives := extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.Settings.RobotsAgent)
 	if directives.NoFollow && !v.policy.Settings.IgnoreNoFollow {
@@ -98,7 +98,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	result.Links = r.links
 	r.sum.Sum(result.LinksHash[:0])
 	v.sourceWords(result, summary.Format.String(), summary, readErr, r.words())
-	r.v.tellRefused("not reading sitemaps of an index; their host has reached its limit, or a trap excludes them", r.full)
+	r.v.logRefused("not reading sitemaps of an index; their host has reached its limit, or a trap excludes them", r.full)
 	if r.unsure || r.full > 0 { // there may be room then
 		forgetValidators(result)
 	}
@@ -167,7 +167,7 @@ func (r *reading) entry(e feeds.Entry) error {
 	return nil
 }
 
-// hinted is the latest time at which an entry may have changed.
+// hinted returns the latest time at which an entry may have changed.
 func hinted(e feeds.Entry) time.Time {
 	if !e.Day {
 		return e.LastMod
@@ -185,7 +185,7 @@ func (r *reading) link(u weburl.URL, written string, modified time.Time) error {
 	if u.Key() == r.v.lease.Key || !r.seen.open(u.Key(), r.v.policy.Spelled(u), host) {
 		return nil
 	}
-	if ok, err := r.speaksFor(u); err != nil || !ok {
+	if ok, err := r.mayList(u); err != nil || !ok {
 		return err
 	}
 	l, _, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: host, Depth: r.v.policy.ListedDepth()})
@@ -219,7 +219,7 @@ func (r *reading) child(u weburl.URL, e feeds.Entry) error {
 	if u.Key() == r.v.lease.Key || !r.seen.accept(u.Key()) {
 		return nil
 	}
-	if ok, err := r.speaksFor(u); err != nil || !ok {
+	if ok, err := r.mayList(u); err != nil || !ok {
 		return err
 	}
 	l, _, ok := r.v.policy.SourceLink(u, r.v.lease.Record.Kind, r.v.lease.URL.String())
@@ -278,9 +278,9 @@ func (r *reading) applyHints() error {
 	return err
 }
 
-// speaksFor reports whether a source may list URLs of u's host: its own host, and any host whose robots.txt names it,
+// mayList reports whether a source may list URLs of u's host: its own host, and any host whose robots.txt names it,
 // or the index that lists it (sitemaps.org, "Sitemaps & Cross Submits"). Feeds may list any host.
-func (r *reading) speaksFor(u weburl.URL) (bool, error) {
+func (r *reading) mayList(u weburl.URL) (bool, error) {
 	if r.v.lease.Record.Kind == scheduler.KindFeed || sameSite(u, r.v.lease.URL) {
 		return true, nil
 	}
@@ -318,7 +318,7 @@ func (r *reading) namedByHost(u weburl.URL) (bool, error) {
 			at = parent.Referrer
 		}
 	}
-	rules, err := r.v.gear.Robots.Rules(r.ctx, u)
+	rules, err := r.v.fetchState.Robots.Rules(r.ctx, u)
 	if err != nil {
 		return false, err
 	}

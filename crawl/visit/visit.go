@@ -26,14 +26,14 @@ type visit struct {
 	log      *slog.Logger
 	meter    *meter.Meter
 
-	began   *policy.Policy // in force when it began
-	policy  *policy.Policy // the rules that apply: began, unless the page moved its site
-	gear    *Gear
-	access  *Access // of gear, for the lease's URL
-	lease   *scheduler.Lease
-	slot    *meter.Slot
-	span    trace.Span
-	verdict policy.Verdict
+	began      *policy.Policy // in force when it began
+	policy     *policy.Policy // the rules that apply: began, unless the page moved its site
+	fetchState *FetchState
+	access     *Access // of fetchState, for the lease's URL
+	lease      *scheduler.Lease
+	slot       *meter.Slot
+	span       trace.Span
+	verdict    policy.Verdict
 	// indexed means that the rules allow the page to be a document; otherwise why and unindexed are the reason.
 	indexed   bool
 	why       scheduler.Reason
@@ -60,13 +60,13 @@ type leaseEnded struct{ cause error }
 func (e leaseEnded) Error() string { return fmt.Sprintf("the lease has ended: %v", e.cause) }
 
 // Page takes one lease through all stages: rules, robots.txt, fetch, read, judge the
-// links. It returns the requests that it made, once the outcome is handed over to be stored. ended
-// is called once, in any goroutine, when that has been done or has failed, and all that
-// follows from it is done: perhaps before Page returns.
+// links. It returns the requests that it made, once the outcome is handed over to be stored. ended is called exactly
+// once, from any goroutine, after the outcome is stored or has failed and its consequences are complete. It may be
+// called before Page returns.
 func (r *Visitor) Page(ctx context.Context, by *Rules, lease *scheduler.Lease, slot *meter.Slot, ended func(error)) Asked {
 	v := &visit{
 		visitor: r, frontier: r.frontier, store: r.store, log: r.log, meter: r.meter, began: by.Policy,
-		policy: by.Policy, gear: by.Gear, access: by.Gear.Accesses.of(lease.URL), lease: lease, slot: slot,
+		policy: by.Policy, fetchState: by.FetchState, access: by.FetchState.Accesses.of(lease.URL), lease: lease, slot: slot,
 	}
 	ctx, v.span = trace.Start(ctx, "page")
 	s, err := v.stages(ctx)
@@ -92,10 +92,10 @@ func traced(v *visit, err error) {
 	if !v.span.On() {
 		return
 	}
-	became := v.lease.Became()
+	effect := v.lease.Effect()
 	v.span.Text("url.full", v.lease.URL.String())
-	v.span.Text("sextant.class", became.Class.String())
-	v.span.Text("sextant.reason", became.Reason.String())
+	v.span.Text("sextant.class", effect.Class.String())
+	v.span.Text("sextant.reason", effect.Reason.String())
 	v.span.End(err)
 }
 
@@ -111,13 +111,12 @@ func (v *visit) wait(ctx context.Context, until time.Time, why scheduler.Reason,
 	return leaseEnded{v.frontier.Wait(ctx, v.lease, until, why, detail)}
 }
 
-// stages takes the lease up to its outcome. With an error that is not leaseEnded the lease
-// is the visit's still.
+// stages takes the lease up to its outcome. After an error that is not leaseEnded the visit still holds the lease.
 func (v *visit) stages(ctx context.Context) (step, error) {
 	if s, err := v.outside(ctx); err != nil || s.outcome != nil {
 		return s, err
 	}
-	v.knowRoot()
+	v.updateRoot()
 	if v.indexed, v.why, v.unindexed = v.policy.Indexes(&v.verdict); v.lease.Record.Kind.IsSource() {
 		v.indexed, v.why, v.unindexed = false, scheduler.ReasonSource, policy.SourceDetail
 	}
@@ -136,8 +135,8 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 	if s.failure != nil {
 		return v.failed(ctx, s)
 	}
-	v.meter.Answered(s.response)
-	v.visitor.trial.see(func(t *Sight) {
+	v.meter.AddResponse(s.response)
+	v.visitor.trial.record(func(t *Recording) {
 		sent := *s.response // what a browser makes of it takes its place
 		t.Answer = &sent
 	})
@@ -159,7 +158,7 @@ func outcomeOf(ctx context.Context, v *visit, s *step) (err error) {
 		err = v.read(ctx, s.response, &result)
 		result.MediaType = mediaType(s.response.Header.Get("Content-Type"))
 	case s.response.Status == http.StatusNotModified:
-		err = v.visitor.sites.HomeLeads(ctx, v.lease.URL, weburl.URL{}, true)
+		err = v.visitor.sites.ObserveHome(ctx, v.lease.URL, weburl.URL{}, true)
 	case isRedirect(s.response.Status):
 		if err = v.againWithCookies(s.response); err == nil {
 			err = v.redirect(ctx, s.response.Header.Get("Location"), s.response.Status, &result)
@@ -194,7 +193,7 @@ func walled(ctx context.Context, v *visit, r *fetcher.Response, whole bool) erro
 	return v.wait(context.WithoutCancel(ctx), now.Add(wallWait), scheduler.ReasonBotWall, words)
 }
 
-// shutOut is the step of a URL that is not requested.
+// shutOut returns the step of a URL that is not requested.
 func shutOut(by *scheduler.Exclusion) step {
 	return step{outcome: &scheduler.Result{Excluded: by}}
 }
@@ -237,7 +236,7 @@ func (v *visit) request() fetcher.Request {
 	switch {
 	case r.LossPending, v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.NeedsBody(v.lease.Key), r.Class != scheduler.OK, r.Reason == scheduler.ReasonReader,
 		r.RulesVersion != v.policy.Version,
-		v.indexed != r.Indexed, v.indexed && (d.Source != r.PushedSource || policy.Given(d.Metas) != r.Given),
+		v.indexed != r.Indexed, v.indexed && (d.Source != r.PushedSource || policy.MetasHash(d.Metas) != r.MetasHash),
 		isOver(r.UnavailableAt), v.indexed && v.policy.Settings.PermissionsInHeader(v.lease.URL):
 		return q
 	}
@@ -253,7 +252,7 @@ func conditional(q fetcher.Request, r *scheduler.Record) fetcher.Request {
 	return q
 }
 
-// failed is the outcome of a request without a usable response.
+// failed returns the outcome of a request without a usable response.
 func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	if ctx.Err() != nil {
 		return s, ctx.Err()
@@ -294,7 +293,7 @@ func readAgain(ctx context.Context, v *visit, result *scheduler.Result) error {
 	return nil
 }
 
-// read takes links and document out of a 200.
+// read extracts links and the document from a 200.
 func (v *visit) read(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	if response.Refused {
 		result.Reason, result.NoDocument = scheduler.ReasonMediaType, v.mime(response.Header.Get("Content-Type")).Reason.String()
@@ -336,9 +335,9 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		}
 	}
 	directives := v.directives(response, p)
-	why, noIndex := v.heed(directives, result)
+	why, noIndex := v.applyDirectives(directives, result)
 	follows := v.verdict.Decision.Follow && (!directives.NoFollow || v.policy.Settings.IgnoreNoFollow)
-	v.visitor.trial.see(func(t *Sight) {
+	v.visitor.trial.record(func(t *Recording) {
 		page := p
 		t.Page, t.Read, t.Directives, t.Follows = &page, read, directives, follows
 	})

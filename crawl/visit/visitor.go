@@ -32,13 +32,13 @@ type Visitor struct {
 	hosts    *HostURLs        // counted for traps
 	meter    *meter.Meter
 	crawlLog *crawllog.Log
-	trial    *Sight // looks on in a dry run, else nil
+	trial    *Recording // records the visit in a dry run; nil otherwise
 	hasher   *hasher
 
 	addresses      addresses
 	logins         logins
 	walls          walls
-	namers         namers
+	duplicates     pendingDuplicates
 	sitemaps       sitemapCounts
 	cookieTurns    cookieTurns
 	unreadTypes    firstOf     // media types that were logged
@@ -50,7 +50,7 @@ type Visitor struct {
 // Store contains the methods of the store that visits use in addition to the frontier.
 type Store interface {
 	scheduler.Lookuper
-	scheduler.Knower
+	scheduler.KeySet
 	scheduler.Inspector
 	scheduler.Values
 }
@@ -60,9 +60,9 @@ type Sites interface {
 	// InForce returns the rules in force, which differ from those that a page began under if a site has moved or the rules
 	// were reloaded.
 	InForce() *Rules
-	// HomeLeads records the target of a page that may represent a site; zero means that it is a page itself, and firm that
-	// the redirect is permanent.
-	HomeLeads(ctx context.Context, from, to weburl.URL, firm bool) error
+	// ObserveHome records the target of a page that may represent a site; zero means that it is a page itself, and firm
+	// that the redirect is permanent.
+	ObserveHome(ctx context.Context, from, to weburl.URL, firm bool) error
 	// Restrict has the stored URLs of u's origin judged by its robots.txt, which became stricter.
 	Restrict(u weburl.URL)
 	// AwaitRate waits until a request in addition to those of leases is allowed.
@@ -102,10 +102,10 @@ func New(p Parts) *Visitor {
 	return &Visitor{frontier: p.Frontier, store: p.Store, log: p.Log, sites: p.Sites, hosts: p.Hosts, meter: p.Meter, crawlLog: p.CrawlLog, handed: newHandedOver(), hasher: newHasher(p.HashKey)}
 }
 
-// LookForCopies has the visits compare documents by d, and learn patterns, which may be nil.
+// LookForCopies makes the visits compare documents by d, and learn patterns, which may be nil.
 func (r *Visitor) LookForCopies(d *copies.Detector, patterns *copies.Patterns) {
 	r.copies, r.patterns = d, patterns
 }
 
-// Watch has visits shown to a dry run.
-func (r *Visitor) Watch(s *Sight) { r.trial = s }
+// Watch makes visits record themselves in t, for a dry run.
+func (r *Visitor) Watch(s *Recording) { r.trial = s }

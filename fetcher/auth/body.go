@@ -63,15 +63,15 @@ func (s *Session) scrub(err error, u *url.URL) error {
 // redacted replaces a secret in text.
 const redacted = "[redacted]"
 
-// tellingBytes is the length below which a value is not a secret, such as the "1" of a ticked box: replacing it would
+// minSecretBytes is the length below which a value is not a secret, such as the "1" of a ticked box: replacing it would
 // make error texts unreadable.
-const tellingBytes = 4
+const minSecretBytes = 4
 
 // clean removes secrets from text, the longest first, since one may contain another.
 func (s *Session) clean(words string) string {
 	var values []string
 	for _, hidden := range s.method.secrets() {
-		if v := hidden.Reveal(); len(v) >= tellingBytes {
+		if v := hidden.Reveal(); len(v) >= minSecretBytes {
 			values = append(values, v, url.QueryEscape(v))
 		}
 	}

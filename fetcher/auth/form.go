@@ -260,7 +260,7 @@ func (m *formMethod) fill(ctx context.Context, asked *request, resp *read, f *fl
 	if err := m.origins.admit(next.url); err != nil {
 		return wrap(fmt.Errorf("its form submits to %s: %w", place(next.url), err))
 	}
-	tell(ctx, "%s", m.formWords(p, found, next))
+	report(ctx, "%s", m.formWords(p, found, next))
 	m.remember(asked.url, found)
 	f.pending, f.posted = next, true
 	return nil

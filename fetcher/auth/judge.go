@@ -137,7 +137,7 @@ func (s *Session) broken(err error) (sign, string) {
 	if ours, ok := errors.AsType[*Error](err); ok {
 		return ours.sign, ours.words
 	}
-	// With TLS 1.3 a server reports only after the handshake what it thinks of a certificate, and crypto/tls has no
+	// With TLS 1.3 a server rejects a certificate only after the handshake, and crypto/tls has no
 	// type for its alert.
 	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && s.method.nature().certificate {
 		return denied, "the server rejects the client certificate: " + tidy(alert.Err.Error(), 100)

@@ -62,7 +62,7 @@ func (*kerberosMethod) risks(*url.URL) bool { return false }
 
 // login contacts the KDCs, not a web server: its step has no URL.
 func (m *kerberosMethod) login(ctx context.Context) (bool, error) {
-	tell(ctx, "requests a ticket-granting ticket from the KDC")
+	report(ctx, "requests a ticket-granting ticket from the KDC")
 	if err := m.client.LogIn(ctx); err != nil {
 		return false, errors.New(m.clean(err.Error()))
 	}
@@ -86,10 +86,10 @@ func (m *kerberosMethod) exchange(ctx context.Context, req *http.Request) (*http
 	spn := cmp.Or(m.Service, "HTTP/"+strings.ToLower(req.URL.Hostname()))
 	ticket, err := m.client.Service(ctx, spn)
 	if err != nil {
-		tell(ctx, "no ticket for %s: %s", tidy(spn, 100), m.clean(err.Error()))
+		report(ctx, "no ticket for %s: %s", tidy(spn, 100), m.clean(err.Error()))
 		return nil, false, m.fault(ctx, err)
 	}
-	tell(ctx, "has a ticket for %s", tidy(spn, 100))
+	report(ctx, "has a ticket for %s", tidy(spn, 100))
 	token, proof, err := ticket.Token()
 	if err != nil {
 		return nil, false, m.fault(ctx, err)
@@ -102,7 +102,7 @@ func (m *kerberosMethod) exchange(ctx context.Context, req *http.Request) (*http
 	}
 	proved, err := verify(resp, proof)
 	if proved {
-		tell(ctx, "the server proves that it is %s", tidy(spn, 100))
+		report(ctx, "the server proves that it is %s", tidy(spn, 100))
 	}
 	if err != nil {
 		drain(resp)

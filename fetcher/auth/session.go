@@ -134,7 +134,7 @@ func New(set Settings, k Kind) (*Session, error) {
 	}
 	set.MaxBackoff = max(set.MaxBackoff, set.MinBackoff)
 	s := &Session{settings: set, jar: NewJar(), log: set.Logger, suspects: suspects{}}
-	s.settings.Do = s.told(set.Do)
+	s.settings.Do = s.reporting(set.Do)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -14,7 +14,7 @@ type Action uint8
 
 // The actions. A Step has Proceed, LogIn, Return or Wait; an Answer Proceed, Return, Wait or Temporary.
 const (
-	// Proceed: request the page through Step.Do; use the response as it is.
+	// Proceed: request the page through Step.Do; use the response unchanged.
 	Proceed Action = iota + 1
 	// LogIn: make one request of the log-in with Step.LogIn, and give the lease back.
 	LogIn
@@ -148,7 +148,7 @@ func (st *Step) LogIn(ctx context.Context) {
 	}
 	s := st.session
 	done, err := s.method.login(ctx)
-	s.tellLogIn(ctx, done, err)
+	s.reportLogIn(ctx, done, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.loggingIn != st { // already ended: a bug in the caller

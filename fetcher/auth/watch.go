@@ -22,19 +22,19 @@ type watching struct{}
 
 // Watch returns a context in which a session reports each of its steps: the requests of log-ins, and those of pages
 // that carry credentials. tell may be called concurrently.
-func Watch(ctx context.Context, tell func(Event)) context.Context {
-	return context.WithValue(ctx, watching{}, tell)
+func Watch(ctx context.Context, report func(Event)) context.Context {
+	return context.WithValue(ctx, watching{}, report)
 }
 
-// tell reports something other than a request, if ctx is watched.
-func tell(ctx context.Context, format string, args ...any) {
+// report adds an event for something other than a request, if ctx is watched.
+func report(ctx context.Context, format string, args ...any) {
 	if to, ok := ctx.Value(watching{}).(func(Event)); ok {
 		to(Event{Words: []string{fmt.Sprintf(format, args...)}})
 	}
 }
 
-// told returns a Do that reports each request, if ctx is watched.
-func (s *Session) told(do Do) Do {
+// reporting returns a Do that reports each request, if ctx is watched.
+func (s *Session) reporting(do Do) Do {
 	return func(ctx context.Context, req *http.Request) (*http.Response, error) {
 		resp, err := do(ctx, req)
 		if to, ok := ctx.Value(watching{}).(func(Event)); ok {
@@ -115,16 +115,16 @@ func (k Form) names() (names []string) {
 	return names
 }
 
-// tellLogIn reports the end of a log-in, if a request ended it.
-func (s *Session) tellLogIn(ctx context.Context, done bool, err error) {
+// reportLogIn reports the end of a log-in, if a request ended it.
+func (s *Session) reportLogIn(ctx context.Context, done bool, err error) {
 	form, isForm := s.method.(*formMethod)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		tell(ctx, "the log-in %s failed: %v", s.settings.Name, err)
+		report(ctx, "the log-in %s failed: %v", s.settings.Name, err)
 	case done && isForm:
-		tell(ctx, "the log-in %s worked: %s", s.settings.Name, form.Success.words())
+		report(ctx, "the log-in %s worked: %s", s.settings.Name, form.Success.words())
 	case done:
-		tell(ctx, "the log-in %s worked", s.settings.Name)
+		report(ctx, "the log-in %s worked", s.settings.Name)
 	}
 }
 

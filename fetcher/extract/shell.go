@@ -18,8 +18,8 @@ var mounts = map[string]bool{
 // IsBare reports whether a page has no more text and links than an application shell.
 func (p *Page) IsBare() bool { return len(p.Text) <= shellText && len(p.Links) <= shellLinks }
 
-// SaysAs reports whether a page has the text and as many links as another one.
-func (p *Page) SaysAs(other *Page) bool {
+// EqualContent reports whether a page has the text and as many links as another one.
+func (p *Page) EqualContent(other *Page) bool {
 	return p.Text == other.Text && len(p.Links) == len(other.Links)
 }
 

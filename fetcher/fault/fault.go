@@ -24,7 +24,7 @@ const (
 	Address                // the built-in guard refused the address
 	AddressForbidden       // a rule forbids all addresses of the host
 	Proxy                  // the proxy did not pass the request on, for whatever reason
-	Render                 // the browser failed with the page, or a script of it could not be had
+	Render                 // the browser failed, or a script of the page could not be fetched
 	RenderTimeout          // the page did not reach the awaited state in time
 	Reading                // this machine failed to read a document: no time, no memory, no worker
 

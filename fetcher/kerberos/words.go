@@ -45,13 +45,13 @@ func (c *Client) words(err error, at *atService) string {
 	case isUnusable:
 		return "cannot decrypt the KDC's response: the password is wrong, another server responds in its place, or the clocks differ"
 	case errors.Is(err, errNoCipher):
-		return fmt.Sprintf("%s: %s", c.who(), err)
+		return fmt.Sprintf("%s: %s", c.user(), err)
 	}
 	return err.Error()
 }
 
-// who returns the client's name for errors.
-func (c *Client) who() string {
+// user returns the client's name for errors.
+func (c *Client) user() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return brief(c.principal())
@@ -61,28 +61,28 @@ func (c *Client) who() string {
 func (c *Client) refusal(e *messages.KRBError, at *atService) string {
 	switch e.ErrorCode {
 	case errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:
-		return fmt.Sprintf("the KDC does not know %s: check name and realm", c.who())
+		return fmt.Sprintf("the KDC does not know %s: check name and realm", c.user())
 	case errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN:
 		if at != nil {
 			return fmt.Sprintf("the realm %s has no such service: register it (setspn -S, kadmin addprinc), or name another one in spn", brief(at.realm))
 		}
 	case errorcode.KDC_ERR_PREAUTH_FAILED, errorcode.KRB_AP_ERR_BAD_INTEGRITY:
 		if at == nil && c.settings.Keytab != nil {
-			return fmt.Sprintf("the KDC rejects the keytab's key of %s: its password was changed since; create the keytab again", c.who())
+			return fmt.Sprintf("the KDC rejects the keytab's key of %s: its password was changed since; create the keytab again", c.user())
 		} else if at == nil {
-			return fmt.Sprintf("the KDC rejects the password of %s", c.who())
+			return fmt.Sprintf("the KDC rejects the password of %s", c.user())
 		}
 	case errorcode.KRB_AP_ERR_SKEW:
 		apart := time.Since(e.STime).Round(time.Second)
 		return fmt.Sprintf("the clocks of this machine and of the KDC differ by %s, more than 5m: synchronize both with NTP", apart.Abs())
 	case errorcode.KDC_ERR_KEY_EXPIRED:
-		return fmt.Sprintf("the password of %s has expired: set a new one", c.who())
+		return fmt.Sprintf("the password of %s has expired: set a new one", c.user())
 	case errorcode.KDC_ERR_CLIENT_REVOKED:
-		return fmt.Sprintf("the account %s is locked or disabled", c.who())
+		return fmt.Sprintf("the account %s is locked or disabled", c.user())
 	case errorcode.KDC_ERR_ETYPE_NOSUPP:
-		return fmt.Sprintf("the KDC supports no encryption type for which %s has keys: give the account AES keys", c.who())
+		return fmt.Sprintf("the KDC supports no encryption type for which %s has keys: give the account AES keys", c.user())
 	case errorcode.KDC_ERR_WRONG_REALM:
-		return fmt.Sprintf("the KDC does not belong to the realm of %s: check the realm", c.who())
+		return fmt.Sprintf("the KDC does not belong to the realm of %s: check the realm", c.user())
 	}
 	words := "the KDC refuses: " + errorcode.Lookup(e.ErrorCode)
 	if e.EText != "" {

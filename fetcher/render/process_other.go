@@ -23,5 +23,5 @@ func killTree(pid int) {
 // treeMemory returns 0: the memory is unknown on this system.
 func treeMemory(int) int64 { return 0 }
 
-// treeDelays are not known here.
+// treeDelays returns nothing: this system does not report delays.
 func treeDelays(int) map[int]time.Duration { return nil }

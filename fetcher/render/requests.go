@@ -84,7 +84,7 @@ func (t *tab) begin(session string, p *pausedRequest) bool {
 		return false
 	}
 	t.counts.Requests++
-	t.flying++
+	t.inFlight++
 	t.fetches.Go(func() { t.fetch(session, p) })
 	return true
 }
@@ -110,7 +110,7 @@ func (t *tab) navigates(session string, p *pausedRequest) {
 func (p *pausedRequest) wanted(posts []string) bool {
 	switch address, _, _ := strings.Cut(p.Request.URL, "?"); p.Request.Method {
 	case http.MethodGet, http.MethodHead:
-	case http.MethodPost, http.MethodOptions: // which asks whether another origin may post
+	case http.MethodPost, http.MethodOptions: // a preflight of a POST
 		if !slices.Contains(posts, address) {
 			return false
 		}
@@ -167,7 +167,7 @@ func isOwn(name string) bool {
 // fetch makes a request in its turn, and fulfils it.
 func (t *tab) fetch(session string, p *pausedRequest) {
 	defer t.change(func() {
-		t.flying--
+		t.inFlight--
 		t.restAt = time.Now()
 	})
 	if t.turns.Wait(t.ctx) != nil {

@@ -52,7 +52,7 @@ type tab struct {
 	answers  bool // the main request was fulfilled
 	loaded   bool
 	closed   bool // set once no more requests are made
-	flying   int  // requests in flight
+	inFlight int  // requests in flight
 	restAt   time.Time
 	counts   Counts
 	answered int // requests with a response or an error

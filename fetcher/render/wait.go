@@ -39,25 +39,25 @@ func (t *tab) wait(ctx context.Context) error {
 		var at time.Time
 		rests := func() bool {
 			at = t.restAt.Add(quiet)
-			return t.isLoaded() && t.flying == 0
+			return t.isLoaded() && t.inFlight == 0
 		}
 		if err := t.until(ctx, t.end, rests); err != nil {
 			return err
 		}
-		asks := func() bool { return !t.isLoaded() || t.flying > 0 || t.restAt.Add(quiet).After(at) }
+		asks := func() bool { return !t.isLoaded() || t.inFlight > 0 || t.restAt.Add(quiet).After(at) }
 		if err := t.until(ctx, at, asks); err != nil {
 			return err
 		}
 		if t.holds(asks) {
 			continue
 		}
-		// Whatever this gives: a page that cannot be asked now cannot be read either.
+		// The result does not matter: a page that does not respond now cannot be read either.
 		_ = t.evaluate(ctx, settle, nil)
 		if !t.holds(asks) {
 			return nil
 		}
 	}
-	t.change(func() { t.counts.Restless = true }) // what is there is taken
+	t.change(func() { t.counts.Restless = true }) // the page is read as it is
 	return nil
 }
 

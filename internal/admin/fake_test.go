@@ -74,7 +74,7 @@ func (f fakeConfig) DraftFile(path string) (*Draft, error) {
 }
 
 func (fakeService) Fetch(_ context.Context, _ Crawler, raw string, u weburl.URL) (*Fetched, error) {
-	return NewFetched(raw, u, &crawl.Trial{Sight: visit.Sight{Robots: "allowed", Excluded: "the rules"}}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore", Metas: map[string][]string{}, Rules: []RuleExplanation{}}), nil
+	return NewFetched(raw, u, &crawl.Trial{Recording: visit.Recording{Robots: "allowed", Excluded: "the rules"}}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore", Metas: map[string][]string{}, Rules: []RuleExplanation{}}), nil
 }
 
 func (fakeService) IndexOf(_ Crawler, target string) (compare.Index, error) {

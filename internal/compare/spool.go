@@ -26,7 +26,7 @@ func (s *spool) add(url string) error {
 		}
 		s.file, s.out = f, bufio.NewWriter(f)
 	}
-	_, err := s.out.WriteString(strconv.Quote(url) + "\n") // one line, whatever stands in it
+	_, err := s.out.WriteString(strconv.Quote(url) + "\n") // always one line
 	return err
 }
 

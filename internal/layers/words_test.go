@@ -18,19 +18,19 @@ type wording struct {
 
 func wordings() []wording {
 	return []wording{
-		{"of which", 3, 45},
-		{"is none|are none|was none|were none|none is", 3, 153},
-		{"but for", 0, 4},
+		{"of which", 2, 44},
+		{"is none|are none|was none|were none|none is", 3, 147},
+		{"but for", 0, 3},
 		{"nobody", 2, 31},
-		{"who", 13, 33},
-		{"what is|what was|what are|what has|what have|what it|what they|what waits", 39, 389},
-		{"says|tells|tell", 14, 247},
-		{"wants|knows", 5, 61},
+		{"who", 11, 30},
+		{"what is|what was|what are|what has|what have|what it|what they|what waits", 34, 371},
+		{"says|tells|tell", 8, 239},
+		{"wants|knows", 4, 58},
 		{"says whether|tells whether", 0, 2},
-		{"is asked|are asked|was asked|be asked|is told|are told|be told|be had|is had", 9, 154},
-		{"answer|answers|answered", 38, 263},
-		{"for good|for ever|next to nothing|anew", 5, 35},
-		{"of its own|of their own|of an own", 15, 90},
+		{"is asked|are asked|was asked|be asked|is told|are told|be told|be had|is had", 2, 148},
+		{"answer|answers|answered", 25, 251},
+		{"for good|for ever|next to nothing|anew", 3, 29},
+		{"of its own|of their own|of an own", 13, 85},
 	}
 }
 

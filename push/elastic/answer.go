@@ -80,7 +80,7 @@ type outcome uint8
 
 const (
 	delivered  outcome = iota
-	refused            // for good
+	refused            // permanently
 	turnedAway         // for now
 	broken             // the fault is not the entry's
 )

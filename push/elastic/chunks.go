@@ -23,7 +23,7 @@ const (
 	chunkCount    = "chunk_count"
 )
 
-// ChunkID is the _id of a chunk of the document of a URL. Numbers begin at 0.
+// ChunkID returns the _id of a chunk of the document of a URL. Numbers begin at 0.
 func ChunkID(url string, number int) string { return fmt.Sprintf("%s-%d", ID(url), number) }
 
 // chunked is an entry with its page and chunks.
@@ -36,7 +36,7 @@ type chunked struct {
 // sendChunked sends pages with a document for each chunk.
 //
 // The page has the highest number of chunks that it ever had in the index, and is written before its chunks, and
-// deleted after them. So whatever is interrupted, the number is never too low, and a repetition deletes the others.
+// deleted after them. So after any interruption the number is not too low, and a repetition deletes the others.
 func (t *Target) sendChunked(ctx context.Context, items []wire.Item) ([]push.Refusal, error) {
 	pages := make([]chunked, len(items))
 	for i, item := range items {

@@ -93,7 +93,7 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 	return t.Spread(ctx, entries, t.set.Limits, t.encode, send)
 }
 
-// ID is the _id of the document of a URL.
+// ID returns the _id of the document of a URL.
 func ID(url string) string {
 	sum := sha256.Sum256([]byte(url))
 	return hex.EncodeToString(sum[:])

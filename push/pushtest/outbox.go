@@ -223,8 +223,8 @@ func (o *Outbox) Safe(ctx context.Context, target string, seq uint64) error {
 	return nil
 }
 
-// Bury implements push.Outbox. It drops an entry that a newer one of its URL has replaced.
-func (o *Outbox) Bury(ctx context.Context, target string, e push.Entry, words string, at time.Time) error {
+// AddDead implements push.Outbox. It drops an entry that a newer one of its URL has replaced.
+func (o *Outbox) AddDead(ctx context.Context, target string, e push.Entry, words string, at time.Time) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.enter(ctx); err != nil {

@@ -313,7 +313,7 @@ func (m *model) relay(target push.Target, sent uint64, checkpoint bool) uint64 {
 		if i < 0 {
 			m.t.Fatalf("refused %d, which was not pushed", r.Seq)
 		}
-		if err := m.outbox.Bury(m.t.Context(), target.Name(), batch[i], r.Words, time.Now()); err != nil {
+		if err := m.outbox.AddDead(m.t.Context(), target.Name(), batch[i], r.Words, time.Now()); err != nil {
 			m.t.Fatal(err)
 		}
 	}

@@ -161,7 +161,7 @@ func testTargets(t *testing.T, o Opened) {
 	if n := len(entries(t, o.Outbox, c, 10, plenty)); n != 1 {
 		t.Fatalf("%d entries wait for the late target, want 1", n)
 	}
-	if err := o.Outbox.Bury(t.Context(), "late", all[1], "no", time.Now()); err != nil {
+	if err := o.Outbox.AddDead(t.Context(), "late", all[1], "no", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	o.open(t, "a")
@@ -180,7 +180,7 @@ func testDead(t *testing.T, o Opened) {
 	all := entries(t, o.Outbox, 0, 10, plenty)
 	at := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
 	for range 2 { // again after a rewind
-		if err := o.Outbox.Bury(t.Context(), "a", all[0], "too ugly", at); err != nil {
+		if err := o.Outbox.AddDead(t.Context(), "a", all[0], "too ugly", at); err != nil {
 			t.Fatal(err)
 		}
 	}

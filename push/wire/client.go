@@ -171,8 +171,8 @@ func (p *patience) Close() error {
 	return p.ReadCloser.Close()
 }
 
-// backoff is that of retryablehttp (Retry-After, or doubling) within bounds, with jitter if the server sent no
-// Retry-After.
+// backoff returns the pause of retryablehttp (Retry-After, or doubling) within bounds, with jitter if the server sent
+// no Retry-After.
 func backoff(first, most time.Duration, attempt int, resp *http.Response) time.Duration {
 	if resp != nil && resp.Header.Get("Retry-After") != "" {
 		wait := retryablehttp.DefaultBackoff(first, most, attempt, resp)
@@ -209,7 +209,7 @@ func (c *Client) Pause(ctx context.Context, attempt int) error {
 	}
 }
 
-// Retries is the number of times that a request is repeated.
+// Retries returns the number of times that a request is repeated.
 func (c *Client) Retries() int { return c.set.Retries }
 
 // Request is one command. It must be idempotent, because it may be repeated.
@@ -265,7 +265,7 @@ func (c *Client) Open(ctx context.Context, r Request) (body io.ReadCloser, err e
 		return resp.Body, nil
 	}
 	defer resp.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer)) // the status says enough
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer)) // the status is enough
 	return nil, &StatusError{Name: r.Name, Status: resp.StatusCode, Body: answer, Words: Words(answer)}
 }
 

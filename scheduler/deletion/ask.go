@@ -29,7 +29,7 @@ type round struct {
 }
 
 // answered records a response. It reports whether the document belongs to the round, and whether the round is now over.
-func (r *round) answered(document weburl.Key, told scheduler.Response, now time.Time) (belongs, over bool) {
+func (r *round) answered(document weburl.Key, response scheduler.Response, now time.Time) (belongs, over bool) {
 	if r == nil {
 		return false, false
 	}
@@ -38,7 +38,7 @@ func (r *round) answered(document weburl.Key, told scheduler.Response, now time.
 		return false, false
 	}
 	r.left, r.last = slices.Delete(r.left, i, i+1), now
-	if told == scheduler.GoodResponse {
+	if response == scheduler.GoodResponse {
 		r.goods = append(r.goods, good{document, now})
 	}
 	return true, len(r.left) == 0
@@ -77,7 +77,7 @@ func (r *round) again(tries int) time.Time {
 
 // ask queues other documents of the host, chosen at random, if a good response is missing, unless a round is running or
 // it is too soon.
-func (b *bench) ask(ctx context.Context) error {
+func (b *hostLosses) ask(ctx context.Context) error {
 	if !b.asks {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (b *bench) ask(ctx context.Context) error {
 
 // sample chooses documents of the host: those without a loss, then those whose text would be replaced, then, on an ill
 // host, the others.
-func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
+func (b *hostLosses) sample(ctx context.Context) ([]weburl.Key, error) {
 	keys := slices.Clone(b.documents.Sample)
 	b.d.f.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	b.d.mu.Lock()

@@ -79,7 +79,7 @@ func (d *Owner) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int,
 }
 
 // apply carries out what is decided.
-func (b *bench) apply(ctx context.Context) error {
+func (b *hostLosses) apply(ctx context.Context) error {
 	if err := b.move(ctx, b.replaced, &moving{set: b.set, move: scheduler.SendDeletion}); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (b *bench) apply(ctx context.Context) error {
 }
 
 // carryOut counts losses and carries them out, in this order: after a crash between the two they count twice.
-func (b *bench) carryOut(ctx context.Context) error {
+func (b *hostLosses) carryOut(ctx context.Context) error {
 	if err := b.count(ctx, b.counts, b.gone); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (b *bench) carryOut(ctx context.Context) error {
 }
 
 // count counts n losses, gone of them documents that leave, in the ledgers.
-func (b *bench) count(ctx context.Context, n, gone int) error {
+func (b *hostLosses) count(ctx context.Context, n, gone int) error {
 	b.ledger.carriedOut(b.now, n, gone)
 	if err := b.ledger.store(ctx, b.d.store, ledgerName(b.key), b.now); err != nil || !b.state.Pooled {
 		return err
@@ -120,9 +120,9 @@ func (b *bench) count(ctx context.Context, n, gone int) error {
 	return b.d.pool.store(ctx, b.d.store, poolName, b.now)
 }
 
-// move moves losses. It passes over those whose URL is being fetched: the response decides,
-// and if it says nothing, they are judged again.
-func (b *bench) move(ctx context.Context, keys []weburl.Key, m *moving) error {
+// move moves losses. It passes over those whose URL is being fetched: the response decides, and if it is not
+// conclusive, they are judged again.
+func (b *hostLosses) move(ctx context.Context, keys []weburl.Key, m *moving) error {
 	n, err := b.d.moveAll(ctx, keys, m)
 	if b.pending -= n; n < len(keys) {
 		b.wakeAt(b.now.Add(roundFirst))
@@ -130,9 +130,9 @@ func (b *bench) move(ctx context.Context, keys []weburl.Key, m *moving) error {
 	return err
 }
 
-// Release carries out the selected losses on the operator's request, whatever their host is like and however many there
-// are, but none that is found later. It returns their number. The error is ErrNotFound if f selects only an edit, and
-// that edit is unknown.
+// Release carries out the selected losses on the operator's request, regardless of their host and their number, but no
+// loss that is found later. It returns their number. The error is ErrNotFound if f selects only an edit, and that edit
+// is unknown.
 func (d *Owner) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// bench is the state of one host while its losses are judged.
-type bench struct {
+// hostLosses is the state of one host while its losses are judged.
+type hostLosses struct {
 	d     *Owner
 	key   weburl.HostKey
 	host  *host // only Run changes, under mu, what judge reads of it
@@ -35,8 +35,8 @@ type bench struct {
 }
 
 // judge decides about the losses of one host. judging is held.
-func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
-	b := &bench{d: d, set: d.f.Settings(), key: k, now: time.Now()}
+func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*hostLosses, error) {
+	b := &hostLosses{d: d, set: d.f.Settings(), key: k, now: time.Now()}
 	b.next = b.now.Add(judgeLongest)
 	d.mu.Lock()
 	b.host = d.hosts[k]
@@ -66,7 +66,7 @@ func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
 }
 
 // read reads everything that the decision depends on.
-func (b *bench) read(ctx context.Context) (err error) {
+func (b *hostLosses) read(ctx context.Context) (err error) {
 	d := b.d
 	b.group.Deletions = b.set.Deletions
 	if b.group.Ill, err = d.f.IsIll(ctx, b.key); err != nil {
@@ -87,14 +87,14 @@ func (b *bench) read(ctx context.Context) (err error) {
 	return err
 }
 
-// heed notes whether the host gave good responses since it was judged. The mutex is held.
-func (b *bench) heed() {
+// noteGoodResponses notes whether the host gave good responses since it was judged. The mutex is held.
+func (b *hostLosses) noteGoodResponses() {
 	h := b.host
 	if _, ok := h.round.passed(weburl.Key{}); ok && h.spoke {
 		h.tries = 0
 	}
 	if h.spoke || !h.judged { // it may have responded before its entry was made
-		b.ledger.spoke()
+		b.ledger.resetSilence()
 	}
 	if h.failed && !h.spoke {
 		b.ledger.failed(b.now, &b.set.Deletions)
@@ -105,21 +105,21 @@ func (b *bench) heed() {
 
 // settle stores the ledger if it changed. A host that is forgotten, or has left, no longer counts as silent: its
 // responses are not recorded from now on, and documents that return must not be gone at once.
-func (b *bench) settle(ctx context.Context) error {
+func (b *hostLosses) settle(ctx context.Context) error {
 	if b.pending == 0 {
 		b.ledger.Born = 0
 		if !b.group.Ill || b.group.HostGone {
-			b.ledger.spoke()
+			b.ledger.resetSilence()
 		}
 	}
 	return b.ledger.store(ctx, b.d.store, ledgerName(b.key), b.now)
 }
 
 // classify determines the class of the host's losses.
-func (b *bench) classify(ctx context.Context) error {
+func (b *hostLosses) classify(ctx context.Context) error {
 	d, h := b.d, b.host
 	d.mu.Lock()
-	b.heed()
+	b.noteGoodResponses()
 	for i := range b.losses {
 		if l := &b.losses[i]; l.First.Before(h.began) {
 			h.began = l.First
@@ -168,12 +168,12 @@ func (d *Owner) pooled() (n int, born uint64) {
 }
 
 // decide sorts the losses by their verdicts.
-func (b *bench) decide(ctx context.Context) error {
-	b.asks = b.group.Ill || b.unheard()
+func (b *hostLosses) decide(ctx context.Context) error {
+	b.asks = b.group.Ill || b.isSilent()
 	for i := range b.losses {
 		l := &b.losses[i]
 		g := b.group
-		g.Good, g.Back = b.goodBut(l.Key)
+		g.Good, g.Back = b.lastGoodExcept(l.Key)
 		switch is := Decide(l, &g, b.now); is.Verdict {
 		case CarryOut:
 			b.out = append(b.out, l.Key)
@@ -201,9 +201,9 @@ func (b *bench) decide(ctx context.Context) error {
 	return nil
 }
 
-// unheard reports whether the host has been silent for a day in which no other document was visited: the losses
+// isSilent reports whether the host has been silent for a day in which no other document was visited: the losses
 // themselves do not show whether it is gone.
-func (b *bench) unheard() bool {
+func (b *hostLosses) isSilent() bool {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
 	day, r := b.set.Deletions.Confirm, b.host.round
@@ -211,7 +211,7 @@ func (b *bench) unheard() bool {
 }
 
 // isFirst reports whether a loss counts. The loss of a text does not if earlier ones of the page were carried out.
-func (b *bench) isFirst(ctx context.Context, l *scheduler.StoredDeletion) (bool, error) {
+func (b *hostLosses) isFirst(ctx context.Context, l *scheduler.StoredDeletion) (bool, error) {
 	if !l.Replaces {
 		return true, nil
 	}
@@ -219,8 +219,9 @@ func (b *bench) isFirst(ctx context.Context, l *scheduler.StoredDeletion) (bool,
 	return err == nil && r != nil && r.Lively == 0, err
 }
 
-// goodBut returns when a document other than this one gave the last good response, and when a loss was last cancelled.
-func (b *bench) goodBut(document weburl.Key) (at, back time.Time) {
+// lastGoodExcept returns when a document other than this one gave the last good response, and when a loss was last
+// cancelled.
+func (b *hostLosses) lastGoodExcept(document weburl.Key) (at, back time.Time) {
 	h := b.host
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
@@ -237,7 +238,7 @@ func (b *bench) goodBut(document weburl.Key) (at, back time.Time) {
 
 // wakeAt schedules the next judgement of the host, but not at once. It ignores times in the past: such a loss waits for
 // a visit, which triggers a judgement.
-func (b *bench) wakeAt(at time.Time) {
+func (b *hostLosses) wakeAt(at time.Time) {
 	if !at.After(b.now) {
 		return
 	}

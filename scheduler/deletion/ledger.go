@@ -85,15 +85,15 @@ func (l *ledger) within(now time.Time) (n, gone int) {
 	return n, gone
 }
 
-// spoke records a good response of the host.
-func (l *ledger) spoke() { l.Silent, l.Asked, l.Days = time.Time{}, time.Time{}, 0 }
+// resetSilence ends the host's silence after a good response.
+func (l *ledger) resetSilence() { l.Silent, l.Asked, l.Days = time.Time{}, time.Time{}, 0 }
 
 // failed records that a document of the host was visited at a time and gave no good response. The silence begins anew
 // if nothing was visited for as long as a host must be silent to be gone, or if the clock was set back.
 func (l *ledger) failed(now time.Time, d *scheduler.Deletions) {
 	now = now.UTC().Truncate(time.Second)
 	if pause := now.Sub(l.Asked); pause < 0 || pause > d.Gone {
-		l.spoke()
+		l.resetSilence()
 	}
 	if !l.Silent.IsZero() && now.Sub(l.Asked) < d.Confirm {
 		return

@@ -182,7 +182,7 @@ func (d *Owner) wake() {
 }
 
 // Completed records a stored outcome.
-func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told scheduler.Response) {
+func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, response scheduler.Response) {
 	k := l.Record.Host
 	o := c.Order
 	lost := o != nil && o.Loss != nil
@@ -211,8 +211,8 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 	switch {
 	case h == nil:
 	case l.Record.Indexed:
-		d.responded(k, h, l, told)
-		if l.Record.LossPending && !lost && l.Record.Misses > 1 && told == scheduler.GoodResponse {
+		d.responded(k, h, l, response)
+		if l.Record.LossPending && !lost && l.Record.Misses > 1 && response == scheduler.GoodResponse {
 			h.back = time.Now()
 		}
 	case c.Next.Indexed && !lost:
@@ -222,15 +222,15 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 }
 
 // responded records the effect of a document's response on its host's health. The mutex is held.
-func (d *Owner) responded(k weburl.HostKey, h *host, l *scheduler.Lease, told scheduler.Response) {
+func (d *Owner) responded(k weburl.HostKey, h *host, l *scheduler.Lease, response scheduler.Response) {
 	now, document := time.Now(), l.Key
-	if told == scheduler.GoodResponse {
+	if response == scheduler.GoodResponse {
 		h.spoke = true
 	} else {
 		h.failed = true
 	}
-	belongs, over := h.round.answered(document, told, now)
-	if told == scheduler.GoodResponse && !belongs && h.older(l.Record.FoundAt) {
+	belongs, over := h.round.answered(document, response, now)
+	if response == scheduler.GoodResponse && !belongs && h.older(l.Record.FoundAt) {
 		if h.goods[0].document != document {
 			h.goods[1] = h.goods[0]
 		}

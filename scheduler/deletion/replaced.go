@@ -26,7 +26,7 @@ func leads(r scheduler.Reason) bool {
 }
 
 // findReplaced finds the losses of documents that another document now replaces, if a check is due.
-func (b *bench) findReplaced(ctx context.Context) error {
+func (b *hostLosses) findReplaced(ctx context.Context) error {
 	b.d.mu.Lock()
 	at := b.host.lookAt
 	b.d.mu.Unlock()
@@ -66,7 +66,7 @@ func (b *bench) findReplaced(ctx context.Context) error {
 
 // isReplaced reports whether another document replaces the lost one. It queues the page at the target if that is known
 // as a copy of the lost document.
-func (b *bench) isReplaced(ctx context.Context, l *scheduler.StoredDeletion) (bool, error) {
+func (b *hostLosses) isReplaced(ctx context.Context, l *scheduler.StoredDeletion) (bool, error) {
 	r, err := scheduler.Find(ctx, b.d.store, l.Key)
 	if err != nil || r == nil {
 		return false, err

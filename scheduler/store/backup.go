@@ -33,9 +33,9 @@ func (r *BackupReport) count(key []byte) {
 	}
 }
 
-// Backup writes everything stored at the moment of the call to w, in order of keys, while the crawl goes on, and
-// returns what it wrote. It needs memory for a few MiB and the longest body. If it returns an error, the output is not
-// a backup, and Restore refuses it. The backup is not compressed.
+// Backup writes everything stored at the moment of the call to w, in order of keys, while the crawl continues, and
+// returns its counts. It needs memory for a few MiB and the longest body. If it returns an error, the output is not a
+// backup, and Restore refuses it. The backup is not compressed.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	var report BackupReport
 	b := backupfile.NewWriter(w)
@@ -69,7 +69,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 		}); err != nil {
 			return err
 		}
-		// An engine may end a walk silently at what it cannot read.
+		// An engine may end a walk silently at an unreadable value.
 		if orders := kept.Waiting + kept.Pends; report.URLs != kept.Known || report.Orders != orders {
 			return s.damaged("backup", fmt.Errorf("only %d of %d URLs and %d of %d orders could be read",
 				report.URLs, kept.Known, report.Orders, orders))

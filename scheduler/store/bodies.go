@@ -167,7 +167,7 @@ func (g *group) first(k weburl.Key, rec *scheduler.Record, lost bool, ps *places
 func (g *group) readAgain(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	feed, err := weburl.Parse(rec.Referrer)
 	if err != nil || feed.Key() == k {
-		return nil //nolint:nilerr // an item without a list stays as it is
+		return nil //nolint:nilerr // an item without a list stays unchanged
 	}
 	of, err := g.record(feed.Key())
 	if errors.Is(err, scheduler.ErrNotFound) {

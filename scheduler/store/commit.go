@@ -10,7 +10,7 @@ type write struct {
 	ctx   context.Context
 	apply func(*group) error
 	// alone is set if apply iterates over keys: it must find all earlier writes in the database, and the later writes must
-	// find all of its own.
+	// find all of the earlier one's.
 	alone bool
 	// The result goes to done, or to settled, which the settler calls.
 	done    chan error
@@ -40,8 +40,7 @@ func (s *Store) do(ctx context.Context, w *write) error {
 	}
 }
 
-// take passes a change to the committer. The settler reports its result later; until then the method counts as under
-// way.
+// take passes a change to the committer. The settler reports its result later; until then the call counts as running.
 func (s *Store) take(ctx context.Context, w *write) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -60,7 +59,7 @@ func (s *Store) take(ctx context.Context, w *write) error {
 	return err
 }
 
-// answer reports the result of a write, in order of the commits.
+// answer reports the result of a write, in the order of commits.
 func (s *Store) answer(w *write, err error) {
 	if w.settled == nil {
 		w.done <- err
@@ -87,7 +86,7 @@ func (s *Store) commitWrites() {
 	defer close(s.batches)
 	for {
 		full := len(g.batch.acks) >= groupWrites
-		if n := len(g.batch.acks); n > 0 && g.ahead == nil && (full || s.pause() && !g.company.goesOn(n)) {
+		if n := len(g.batch.acks); n > 0 && g.inFlight == nil && (full || s.pause() && !g.gathering.waits(n)) {
 			_ = g.commit() // its writes get the error
 			continue
 		}
@@ -100,7 +99,7 @@ func (s *Store) commitWrites() {
 			g.take(w)
 		case <-g.settled():
 			_ = g.settle() // kept in s.failed
-		case <-g.company.ripe():
+		case <-g.gathering.expired():
 		case l := <-s.loaded:
 			g.adopt(l)
 		case <-s.stop:
@@ -108,13 +107,13 @@ func (s *Store) commitWrites() {
 			g.closeSnapshot()
 			return
 		}
-		if g.ahead == nil && len(g.batch.acks) == 0 {
+		if g.inFlight == nil && len(g.batch.acks) == 0 {
 			g.closeSnapshot() // the engine keeps old versions for it
 		}
 	}
 }
 
-// pause reports whether no write is queued, after it gave the callers just answered time to send another.
+// pause reports whether no write is queued, after giving the callers just acknowledged time to send another.
 func (s *Store) pause() bool {
 	if len(s.writes) > 0 {
 		return false

@@ -15,7 +15,7 @@ func TestCompactionIsBounded(t *testing.T) {
 	entries, err := b.o.Entries(t.Context(), 0, 9, 1<<20)
 	b.must(err)
 	for _, e := range entries {
-		b.must(b.o.Bury(t.Context(), "down", e, "bad", time.Unix(5, 0)))
+		b.must(b.o.AddDead(t.Context(), "down", e, "bad", time.Unix(5, 0)))
 	}
 	b.settle()
 	all := map[uint64]bool{}
@@ -40,7 +40,7 @@ func TestNothingIsEmptiedByClose(t *testing.T) {
 	entries, err := b.o.Entries(t.Context(), 0, 200, 1<<20)
 	b.must(err)
 	for i := 0; i < len(entries); i += 4 { // one of each segment's four stays
-		b.must(b.o.Bury(t.Context(), "x", entries[i], "bad", time.Unix(5, 0)))
+		b.must(b.o.AddDead(t.Context(), "x", entries[i], "bad", time.Unix(5, 0)))
 	}
 	b.settle()
 	leaveToClose(t, b.s, b.gate, func(ctx context.Context) error { return b.o.Safe(ctx, "x", 200) })

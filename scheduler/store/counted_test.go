@@ -32,7 +32,7 @@ func TestCountsAfterTheContextEnds(t *testing.T) {
 	entries, err := b.o.Entries(t.Context(), 0, 20, 1<<20)
 	b.must(err)
 	for _, e := range entries[:10] {
-		b.must(b.o.Bury(t.Context(), "x", e, "bad", time.Unix(5, 0)))
+		b.must(b.o.AddDead(t.Context(), "x", e, "bad", time.Unix(5, 0)))
 	}
 	for name, change := range map[string]func(context.Context) (int, error){
 		"RetryDead": func(ctx context.Context) (int, error) { return b.s.RetryDead(ctx, push.Selection{}) },

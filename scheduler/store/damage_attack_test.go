@@ -45,7 +45,7 @@ func damagedFixture(t *testing.T, acts uint64) (closed, killed string) {
 		if err != nil || len(entries) < 4 {
 			t.Fatal(len(entries), err)
 		}
-		if err := errors.Join(outbox.Safe(p.ctx, "target", entries[1].Seq), outbox.Bury(p.ctx, "target", entries[3], "refused", time.Unix(1, 0))); err != nil {
+		if err := errors.Join(outbox.Safe(p.ctx, "target", entries[1].Seq), outbox.AddDead(p.ctx, "target", entries[3], "refused", time.Unix(1, 0))); err != nil {
 			t.Fatal(err)
 		}
 		switch session {

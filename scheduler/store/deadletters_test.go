@@ -23,10 +23,10 @@ func TestDeadLetters(t *testing.T) {
 	b := newBench(t, "x", "y")
 	for i := range 3 {
 		b.crawl(fmt.Sprintf("http://a.test/%d", i), document("doc"))
-		b.bury("x", uint64(i+1), fmt.Sprintf("http://a.test/%d", i))
+		b.addDead("x", uint64(i+1), fmt.Sprintf("http://a.test/%d", i))
 	}
-	b.bury("y", 1, "http://a.test/0")
-	b.bury("y", 1, "http://a.test/0") // twice is once
+	b.addDead("y", 1, "http://a.test/0")
+	b.addDead("y", 1, "http://a.test/0") // twice is once
 	b.must(b.o.Safe(t.Context(), "x", 3))
 	b.must(b.o.Safe(t.Context(), "y", 2))
 	if d := cmp.Diff([]string{"http://a.test/0", "http://a.test/0", "http://a.test/1", "http://a.test/2"}, urlsOf(b.dead())); d != "" {
@@ -47,8 +47,8 @@ func TestDeadLetters(t *testing.T) {
 		t.Fatalf("DropDead: %d, %v", n, err)
 	}
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 2})
-	b.bury("x", 5, "http://a.test/0") // 4 or 5
-	b.bury("y", 5, "http://a.test/0")
+	b.addDead("x", 5, "http://a.test/0") // 4 or 5
+	b.addDead("y", 5, "http://a.test/0")
 	b.open("y")
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 2, Dead: 1})
 }
@@ -57,7 +57,7 @@ func TestDeadLetters(t *testing.T) {
 func TestUnknownTarget(t *testing.T) {
 	b := newBench(t, "x", "y")
 	b.crawl("http://a.test/0", document("doc"))
-	b.bury("x", 1, "http://a.test/0")
+	b.addDead("x", 1, "http://a.test/0")
 	sel := push.Selection{Target: "z"}
 	for name, do := range map[string]func() error{
 		"Orders":    func() error { return b.s.Orders(t.Context(), sel, func(push.Listed) error { return nil }) },

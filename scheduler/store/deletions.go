@@ -180,7 +180,7 @@ func (s *Store) storedDeletion(key, value []byte) (scheduler.StoredDeletion, err
 	return o.Listed(k, p), err
 }
 
-// DeletionGroups implements scheduler.Store. It goes over all that is pending, without reading it.
+// DeletionGroups implements scheduler.Store. It walks over all pending losses, without reading their values.
 func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, pending uint64) error) error {
 	pending := map[scheduler.DeletionGroup]uint64{}
 	err := s.view(ctx, func(view kv.View) error {
@@ -207,7 +207,7 @@ func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.Deletion
 	return err
 }
 
-// PendingDeletions implements scheduler.Store. It holds the keys of the losses in memory, but not what they are.
+// PendingDeletions implements scheduler.Store. It holds the keys of the losses in memory, but not the losses.
 func (s *Store) PendingDeletions(
 	ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error,
 ) error {

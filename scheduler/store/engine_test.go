@@ -166,7 +166,7 @@ func buryAll(t *testing.T, s *Store) error {
 	var buried sync.WaitGroup
 	for _, e := range entries {
 		buried.Go(func() {
-			if err := s.Outbox().Bury(t.Context(), "target", e, "refused", time.Unix(0, 0)); err != nil {
+			if err := s.Outbox().AddDead(t.Context(), "target", e, "refused", time.Unix(0, 0)); err != nil {
 				t.Error(err)
 			}
 		})

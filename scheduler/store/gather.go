@@ -21,8 +21,8 @@ type gathering struct {
 	timer  *time.Timer
 }
 
-// joined records a write of the batch in the making.
-func (t *gathering) joined(w *write) {
+// added records a write of the batch in the making.
+func (t *gathering) added(w *write) {
 	if t.since.IsZero() {
 		t.since = time.Now()
 	}
@@ -40,8 +40,8 @@ func (t *gathering) ended(writes int) {
 	}
 }
 
-// goesOn reports whether a batch of so many writes waits for more. The wait ends when ripe does.
-func (t *gathering) goesOn(writes int) bool {
+// waits reports whether a batch of so many writes waits for more. The wait ends at expired.
+func (t *gathering) waits(writes int) bool {
 	if t.urgent || t.last < gatherLeast || writes >= gatherMost {
 		return false
 	}
@@ -57,8 +57,8 @@ func (t *gathering) goesOn(writes int) bool {
 	return true
 }
 
-// ripe is ready when the batch has waited long enough; nil if it is not waiting.
-func (t *gathering) ripe() <-chan time.Time {
+// expired returns a channel that is ready when the batch has waited long enough, or nil if it is not waiting.
+func (t *gathering) expired() <-chan time.Time {
 	if t.timer == nil {
 		return nil
 	}

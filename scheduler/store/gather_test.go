@@ -70,7 +70,7 @@ func TestBatchWaitsForCompany(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := openGathering(t)
 				pages := waitingPages(t, s, 2)
-				if err := s.change(t.Context(), func(g *group) error { g.company.last = c.before; return nil }); err != nil {
+				if err := s.change(t.Context(), func(g *group) error { g.gathering.last = c.before; return nil }); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -106,7 +106,7 @@ func TestFullBatchDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openGathering(t)
 		pages := waitingPages(t, s, gatherMost)
-		if err := s.change(t.Context(), func(g *group) error { g.company.last = gatherMost; return nil }); err != nil {
+		if err := s.change(t.Context(), func(g *group) error { g.gathering.last = gatherMost; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		begin, settled := time.Now(), make(chan time.Duration, gatherMost)

@@ -28,7 +28,7 @@ type batch struct {
 	bodyBytes int64
 	// chunks holds the first number of the newest chunk of each queue that the batch adds to.
 	chunks map[scheduler.Place]uint64
-	acks   []*write // answered when the batch is durable
+	acks   []*write // acknowledged when the batch is durable
 	done   chan struct{}
 	err    error // valid after done
 }
@@ -37,18 +37,18 @@ type batch struct {
 // write are a step of the batch. A write that fails is undone, and a full batch is passed on without the step.
 type group struct {
 	s *Store
-	// snap is the stored state without ahead; nil: not opened.
+	// snap is the stored state without the batch in flight; nil: not opened.
 	snap   kv.View
 	limits kv.Limits
 
-	batch *batch // in the making
-	ahead *batch // passed to the writer and not settled; nil: none
-	spare *batch
+	batch    *batch // in the making
+	inFlight *batch // passed to the writer and not settled; nil: none
+	spare    *batch
 
-	sent, stepCount, nextCount record.Counters // after ahead, after the batch, after the step
+	sent, stepCount, nextCount record.Counters // after the batch in flight, after the batch, after the step
 	stepOrders                 bool            // the step has new waiting orders
 
-	company   gathering
+	gathering gathering
 	seenHosts generations[weburl.HostKey, struct{}] // stored ones
 	places    generations[scheduler.Place, record.Queue]
 	docs      generations[weburl.HostKey, record.Documents]
@@ -62,8 +62,8 @@ func newGroup(s *Store) *group {
 	g := &group{
 		s: s, limits: limits, batch: newBatch(limits.Long), spare: newBatch(limits.Long),
 		sent: c, stepCount: c, nextCount: c,
-		company: gathering{window: limits.Gather},
-		docs:    generations[weburl.HostKey, record.Documents]{size: docsGeneration},
+		gathering: gathering{window: limits.Gather},
+		docs:      generations[weburl.HostKey, record.Documents]{size: docsGeneration},
 	}
 	g.batch.no = s.commits.Load() + 1
 	return g
@@ -73,17 +73,17 @@ func newBatch(long int64) *batch {
 	return &batch{edits: newEdits(long)}
 }
 
-// changed returns a value that the write, earlier writes of the batch, or ahead changed.
+// changed returns a value that the write, earlier writes of the batch, or the batch in flight changed.
 func (g *group) changed(key []byte) (value []byte, ok bool) {
-	if value, ok = g.batch.find(key); ok || g.ahead == nil {
+	if value, ok = g.batch.find(key); ok || g.inFlight == nil {
 		return value, ok
 	}
-	return g.ahead.find(key)
+	return g.inFlight.find(key)
 }
 
-// stored returns a snapshot of the committed state, without ahead.
+// stored returns a snapshot of the committed state, without the batch in flight.
 func (g *group) stored() kv.View {
-	if g.snap == nil { // then ahead is nil, or View would wait for it
+	if g.snap == nil { // then no batch is in flight, or View would wait for it
 		g.snap = g.s.kv.View()
 	}
 	return g.snap
@@ -139,7 +139,7 @@ func (g *group) linksOf(k weburl.Key) (scheduler.LinkPrints, error) {
 	return links, nil
 }
 
-// take applies a write to the batch. It answers a write that fails at once.
+// take applies a write to the batch. It acknowledges a failed write at once.
 func (g *group) take(w *write) {
 	err := w.ctx.Err()
 	if err == nil {
@@ -164,7 +164,7 @@ func (g *group) take(w *write) {
 		return
 	}
 	g.batch.acks = append(g.batch.acks, w)
-	g.company.joined(w)
+	g.gathering.added(w)
 	if w.alone {
 		_ = g.barrier() // its caller gets the error
 	}
@@ -227,7 +227,7 @@ func (g *group) commit() error {
 	if len(b.list) == 0 && len(b.acks) == 0 {
 		return nil
 	}
-	g.company.ended(len(b.acks))
+	g.gathering.ended(len(b.acks))
 	err := g.settle()
 	if err == nil && len(b.list) > 0 {
 		g.s.reach(atGathered)
@@ -248,13 +248,13 @@ func (g *group) commit() error {
 	b.done = make(chan struct{})
 	g.closeSnapshot()
 	g.snap = g.s.kv.View() // later it would wait for the batch
-	g.ahead, g.batch, g.spare = b, g.spare, nil
+	g.inFlight, g.batch, g.spare = b, g.spare, nil
 	g.batch.no = b.no + 1
 	g.s.batches <- b
 	return nil
 }
 
-// fail answers the batch's writes with an error; nothing of it is stored.
+// fail acknowledges the batch's writes with an error; nothing of the batch is stored.
 func (g *group) fail(err error) {
 	g.s.answerAll(g.batch, err)
 	g.batch.reset()
@@ -262,14 +262,14 @@ func (g *group) fail(err error) {
 	g.s.dueFloor = 0
 }
 
-// settle waits for the writer to finish the batch ahead, then updates memory from it.
+// settle waits for the writer to finish the batch in flight, then updates memory from it.
 func (g *group) settle() error {
-	b := g.ahead
+	b := g.inFlight
 	if b == nil {
 		return g.s.failed
 	}
 	<-b.done
-	g.ahead = nil
+	g.inFlight = nil
 	g.closeSnapshot()
 	if b.err != nil {
 		g.s.failed = b.err
@@ -319,12 +319,12 @@ func (g *group) closeSnapshot() {
 	}
 }
 
-// settled is ready when the writer has finished ahead; nil if there is no ahead.
+// settled returns a channel that is ready when the writer has finished the batch in flight, or nil without one.
 func (g *group) settled() <-chan struct{} {
-	if g.ahead == nil {
+	if g.inFlight == nil {
 		return nil
 	}
-	return g.ahead.done
+	return g.inFlight.done
 }
 
 func (b *batch) addBodies(bodies []segments.Body) {

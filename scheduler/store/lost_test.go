@@ -56,7 +56,7 @@ func (b bench) lose() {
 	if len(entries) != 2 || entries[0].URL != lostPages[0] || entries[0].Damage == "" || entries[1].Damage != "" {
 		b.Fatalf("entries %+v, want the first damaged", entries)
 	}
-	b.must(b.o.Bury(b.Context(), "x", entries[0], entries[0].Damage, time.Unix(5, 0)))
+	b.must(b.o.AddDead(b.Context(), "x", entries[0], entries[0].Damage, time.Unix(5, 0)))
 	b.must(b.o.Safe(b.Context(), "x", entries[0].Seq))
 }
 
@@ -323,7 +323,7 @@ func TestPendingBodyIsLost(t *testing.T) {
 		if last.URL != pageURL(0) || last.Damage == "" || last.Body != nil {
 			t.Fatalf("moved %t: the last entry is %+v, want the damaged one", moved, last)
 		}
-		b.must(b.o.Bury(t.Context(), "x", last, last.Damage, time.Unix(5, 0)))
+		b.must(b.o.AddDead(t.Context(), "x", last, last.Damage, time.Unix(5, 0)))
 		if r := b.record(pageURL(0)); !r.BodyLost() || r.State != scheduler.Waiting {
 			t.Errorf("moved %t: record %+v, want it fetched again", moved, r)
 		}

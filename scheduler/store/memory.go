@@ -12,7 +12,7 @@ import (
 // DefaultMemoryBudget is the default for LimitMemory, in bytes.
 const DefaultMemoryBudget = 1 << 30
 
-// leastMemory is the least that LimitMemory leaves to Go: with less, the garbage collector would run all the time.
+// leastMemory is the least that LimitMemory leaves to Go: with less, the garbage collector would run constantly.
 const leastMemory = 96 << 20
 
 // collectAt is the percentage of live heap by which the heap grows before Go collects. A third to two thirds of the

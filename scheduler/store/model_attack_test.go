@@ -81,7 +81,7 @@ func (m *outboxModel) step() string {
 		of   int
 		do   func()
 	}{
-		{"complete", 40, m.complete}, {"safe", 15, m.passCursor}, {"bury", 8, m.bury}, {"mark", 5, m.mark},
+		{"complete", 40, m.complete}, {"safe", 15, m.passCursor}, {"bury", 8, m.addDead}, {"mark", 5, m.mark},
 		{"release", 6, m.release}, {"drop", 6, m.drop}, {"retry", 5, m.retry}, {"targets", 4, m.targets},
 		{"forget", 8, m.forget}, {"kill", 3, m.kill},
 	}
@@ -233,8 +233,8 @@ func (m *outboxModel) passCursor() {
 	maps.DeleteFunc(m.orders, func(_ int, o modelOrder) bool { return o.seq <= low })
 }
 
-// bury makes a dead letter, now and then of an order that is not the newest any more.
-func (m *outboxModel) bury() {
+// addDead makes a dead letter, now and then of an order that is not the newest any more.
+func (m *outboxModel) addDead() {
 	target := m.target()
 	entries, orders := m.next(target)
 	if len(entries) == 0 {
@@ -250,7 +250,7 @@ func (m *outboxModel) bury() {
 		m.must(err)
 		m.put(o)
 	}
-	m.must(m.s.Outbox().Bury(m.ctx, target, entries[n], "refused", time.Unix(1, 0)))
+	m.must(m.s.Outbox().AddDead(m.ctx, target, entries[n], "refused", time.Unix(1, 0)))
 	if m.orders[orders[n].url].id == orders[n].id {
 		m.dead[target][orders[n].url] = orders[n]
 	}

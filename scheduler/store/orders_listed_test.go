@@ -21,7 +21,7 @@ func TestOrdersOfURLs(t *testing.T) {
 		}
 		b.crawl(fmt.Sprintf("http://a.test/%d", 8-i), order)
 	}
-	b.bury("x", 1, "http://a.test/8")
+	b.addDead("x", 1, "http://a.test/8")
 	b.must(b.o.Safe(t.Context(), "x", 4))
 	list := func(s push.Selection) (lines []string) {
 		b.must(b.s.Orders(t.Context(), s, func(l push.Listed) error {

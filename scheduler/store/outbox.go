@@ -99,21 +99,21 @@ func (s *Store) order(key, value []byte) (seq uint64, k weburl.Key, o record.Ord
 }
 
 // Safe implements push.Outbox. Many entries are removed in several steps, and the cursor moves with them. A seq above
-// the newest order's is treated as that one.
+// that of the newest order counts as that one.
 func (o outbox) Safe(ctx context.Context, target string, seq uint64) error {
 	return o.s.changeAlone(ctx, func(g *group) error { return g.safe(ctx, target, seq) })
 }
 
-// Bury implements push.Outbox. If a newer order of the URL waits, e is obsolete and is not stored.
-func (o outbox) Bury(ctx context.Context, target string, e push.Entry, words string, at time.Time) error {
+// AddDead implements push.Outbox. If a newer order of the URL waits, e is obsolete and is not stored.
+func (o outbox) AddDead(ctx context.Context, target string, e push.Entry, words string, at time.Time) error {
 	u, err := weburl.Parse(e.URL)
 	if err != nil {
 		return fmt.Errorf("dead letter: %w", err)
 	}
-	return o.s.changeLost(ctx, false, func(g *group, ps *places) error { return g.bury(u.Key(), target, &e, words, at, ps) })
+	return o.s.changeLost(ctx, false, func(g *group, ps *places) error { return g.addDead(u.Key(), target, &e, words, at, ps) })
 }
 
-func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, at time.Time, ps *places) error {
+func (g *group) addDead(k weburl.Key, target string, e *push.Entry, words string, at time.Time, ps *places) error {
 	if v, err := g.get(record.CursorKey(target)); err != nil {
 		return err
 	} else if v == nil {

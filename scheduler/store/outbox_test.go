@@ -121,11 +121,11 @@ func (b bench) dead() (words []string) {
 	return words
 }
 
-// bury makes the only waiting order of the URL a dead letter.
-func (b bench) bury(target string, seq uint64, url string) {
+// addDead makes the only waiting order of the URL a dead letter.
+func (b bench) addDead(target string, seq uint64, url string) {
 	b.Helper()
 	e := push.Entry{Seq: seq, URL: url, Body: []byte("doc")}
-	b.must(b.o.Bury(b.Context(), target, e, "bad", time.Unix(5, 0)))
+	b.must(b.o.AddDead(b.Context(), target, e, "bad", time.Unix(5, 0)))
 }
 
 func TestEntriesInOrder(t *testing.T) {
@@ -175,7 +175,7 @@ func TestNewerOrderReplaces(t *testing.T) {
 	b.crawl("http://a.test/2", document("new"))
 	b.wantWaiting("3 delete http://a.test/1 gone", "5 add http://a.test/2 new")
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 2})
-	b.bury("x", 5, "http://a.test/2")
+	b.addDead("x", 5, "http://a.test/2")
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 2, Dead: 1})
 	b.crawl("http://a.test/2", document("newer"))
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 2})
@@ -212,7 +212,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 	}
 	b.must(b.o.Safe(t.Context(), "x", 3))
 	b.must(b.o.Safe(t.Context(), "y", 1))
-	b.bury("y", 2, "http://a.test/1")
+	b.addDead("y", 2, "http://a.test/1")
 	b.open("x", "y", "new")
 	b.wantCursor("new", 1)
 	b.open("x", "new")
@@ -236,7 +236,7 @@ func TestLateTargets(t *testing.T) {
 	var log testlog.Buffer
 	b := bench{T: t, s: openStore(t, t.TempDir(), Options{Durability: OS, MemtableBytes: MinMemtableBytes, Logger: slog.New(slog.NewTextHandler(&log, nil))})}
 	b.o = b.s.Outbox()
-	told := func(want ...string) {
+	response := func(want ...string) {
 		t.Helper()
 		var got []string
 		for _, m := range regexp.MustCompile(`refresh --all --full.* target=(.*)`).FindAllStringSubmatch(log.String(), -1) {
@@ -250,15 +250,15 @@ func TestLateTargets(t *testing.T) {
 	b.crawl("http://a.test/1", document("d"))
 	b.crawl("http://a.test/2", document("d"))
 	b.open("first", "in-time") // both still wait
-	told()
+	response()
 	b.must(b.o.Safe(t.Context(), "first", 1))
 	b.must(b.o.Safe(t.Context(), "in-time", 1))
 	b.open("in-time", "late")
-	told("late documents=2")
+	response("late documents=2")
 	b.open("in-time", "late") // as after a restart
-	told("late documents=2")
+	response("late documents=2")
 	b.open("in-time", "first") // forgotten meanwhile
-	told("late documents=2", "first documents=2")
+	response("late documents=2", "first documents=2")
 }
 
 // addOrder puts an order of a URL without a deletion into the outbox.
@@ -348,15 +348,15 @@ func TestBuryAfterNewerOrder(t *testing.T) {
 	b := newBench(t, "x")
 	b.crawl("http://a.test/1", document("one"))
 	b.crawl("http://a.test/1", document("two"))
-	b.bury("x", 1, "http://a.test/1")
+	b.addDead("x", 1, "http://a.test/1")
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 1})
 	e := push.Entry{Seq: 2, URL: "http://a.test/1"}
-	if err := b.o.Bury(t.Context(), "nobody", e, "", time.Time{}); err == nil {
-		t.Error("Bury for an unknown target gave no error")
+	if err := b.o.AddDead(t.Context(), "nobody", e, "", time.Time{}); err == nil {
+		t.Error("AddDead for an unknown target gave no error")
 	}
 	e.URL = "::"
-	if err := b.o.Bury(t.Context(), "x", e, "", time.Time{}); err == nil {
-		t.Error("Bury of no URL gave no error")
+	if err := b.o.AddDead(t.Context(), "x", e, "", time.Time{}); err == nil {
+		t.Error("AddDead of no URL gave no error")
 	}
 }
 
@@ -402,7 +402,7 @@ func TestMovedIsInherited(t *testing.T) {
 	b.crawl("http://a.test/dead", document("one"))
 	entries, err := b.o.Entries(t.Context(), 0, 1000, 1<<30)
 	b.must(err)
-	b.must(b.o.Bury(t.Context(), "x", entries[len(entries)-1], "bad", time.Unix(5, 0)))
+	b.must(b.o.AddDead(t.Context(), "x", entries[len(entries)-1], "bad", time.Unix(5, 0)))
 	b.must(b.o.Safe(t.Context(), "x", entries[len(entries)-1].Seq))
 	b.crawl("http://a.test/dead", document("two"))
 	b.crawl("http://a.test/end", first)

@@ -34,7 +34,7 @@ func (g *group) takeOutlinks(c *scheduler.Completion, keys []weburl.Key) {
 	}
 }
 
-// leave stores what remains of a forgotten URL, if that is not nil.
+// leave stores the trace of a forgotten URL, if it is not nil.
 func (g *group) leave(k weburl.Key, gone *scheduler.Gone) error {
 	if gone == nil {
 		return nil
@@ -74,7 +74,7 @@ func (s *Store) Outlinks(ctx context.Context, from weburl.Key, fn func(page webu
 	})
 }
 
-// Gone calls fn for what remains of each URL, from a key on, that was forgotten after an error, in order of keys. The
+// Gone calls fn for the trace of each URL, from a key on, that was forgotten after an error, in order of keys. The
 // URL may be known again.
 func (s *Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error {
 	return s.view(ctx, func(view kv.View) error {
@@ -91,7 +91,7 @@ func (s *Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, s
 	})
 }
 
-// left verifies what remains of a forgotten URL.
+// left verifies the trace of a forgotten URL.
 func (v *verification) left(key, value []byte) error {
 	if len(key) != record.URLKeyLen {
 		return record.ErrLength

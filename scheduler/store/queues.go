@@ -56,7 +56,7 @@ func (g *group) openChunk(p scheduler.Place) (record.Chunk, uint64) {
 	return nil, first
 }
 
-// mostDone is the most chunks that a queue's state records. Usually there are only the few that are being worked on.
+// mostDone is the most chunks that a queue's state records. Usually only the few current ones are recorded.
 const mostDone = 32
 
 // dequeue removes a URL from a queue. It removes the chunk with the last URL in it, which is known if the chunk is
@@ -112,7 +112,7 @@ func (g *group) rewriteChunk(p scheduler.Place, done record.Done) (record.Done, 
 	return done.Behind(chunk), nil
 }
 
-// raise sets a queue's floor as given by the caller: no number below it waits.
+// raise sets a queue's floor as given by the caller: no URL with a lower number is queued.
 func (g *group) raise(p scheduler.Place, floor uint64) error {
 	q, err := g.queueState(p)
 	if err != nil || q.Count == 0 || floor <= q.Floor {

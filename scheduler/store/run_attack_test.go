@@ -96,11 +96,11 @@ func TestRunOnFullDisk(t *testing.T) {
 // returns the number of reports, and the log.
 func fillUnder(t *testing.T, disk string, log io.Reader, begun func() bool) (said int, all string) {
 	t.Helper()
-	told := make(chan string)
+	response := make(chan string)
 	go func() {
-		defer close(told)
+		defer close(response)
 		for r := bufio.NewScanner(log); r.Scan(); {
-			told <- r.Text()
+			response <- r.Text()
 		}
 	}()
 	var remove func()
@@ -113,7 +113,7 @@ func fillUnder(t *testing.T, disk string, log io.Reader, begun func() bool) (sai
 				look.Stop()
 				remove = ballast(t, disk, "more", DefaultMinFree-4<<20)
 			}
-		case l, more := <-told:
+		case l, more := <-response:
 			if !more {
 				return said, all
 			}

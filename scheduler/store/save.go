@@ -149,8 +149,8 @@ func (s *Store) submit(w *write) error {
 }
 
 // saveKnown writes the set, which lacks the removals up to mark, to its file and then drops the notes up to there. If
-// the process dies in between, the file is at least as good as before. commit stores a change; it must be durable when
-// it returns.
+// the process dies in between, the file is at least as current as before. commit stores a change; it must be durable
+// when it returns.
 func (s *Store) saveKnown(set *fingerprints.Set, mark uint64, commit func(*write) error) error {
 	saved := record.Saved{Number: rand.Uint64() | 1, Before: s.fileNumber, Synced: s.sync}
 	publish, err := s.kv.Save(func(w io.Writer) error { return writeKnown(w, set, mark, saved.Number) })

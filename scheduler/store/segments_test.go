@@ -126,7 +126,7 @@ func TestDeadLetterKeepsItsBody(t *testing.T) {
 	entries, err := b.o.Entries(t.Context(), 0, 3, 1<<20)
 	b.must(err)
 	for _, target := range []string{"x", "y"} {
-		b.must(b.o.Bury(t.Context(), target, entries[1], "bad", time.Unix(5, 0)))
+		b.must(b.o.AddDead(t.Context(), target, entries[1], "bad", time.Unix(5, 0)))
 	}
 	mustVerify(t, b.s)
 	b.must(b.o.Safe(t.Context(), "x", 9))
@@ -166,7 +166,7 @@ func TestSegmentsAreEmptied(t *testing.T) {
 	}
 	entries, err := b.o.Entries(t.Context(), 0, 1000, 1<<30)
 	b.must(err)
-	b.must(b.o.Bury(t.Context(), "down", entries[3], "bad", time.Unix(5, 0)))
+	b.must(b.o.AddDead(t.Context(), "down", entries[3], "bad", time.Unix(5, 0)))
 	b.settle()
 	for range 40 { // what is there is looked at after each batch
 		b.must(b.s.SetValue(t.Context(), scheduler.CrawlValue("n"), nil))
@@ -194,7 +194,7 @@ func TestMovedBodies(t *testing.T) {
 		if i == 20 {
 			e, err := b.o.Entries(t.Context(), 0, 5, 1<<20)
 			b.must(err)
-			b.must(b.o.Bury(t.Context(), "x", e[4], "bad", time.Unix(5, 0)))
+			b.must(b.o.AddDead(t.Context(), "x", e[4], "bad", time.Unix(5, 0)))
 		}
 		b.settle()
 	}
@@ -310,7 +310,7 @@ func TestDamagedBody(t *testing.T) {
 					t.Errorf("%s is damaged (%s) and has a body", e.URL, e.Damage)
 				default:
 					hurt++
-					b.must(b.o.Bury(t.Context(), "x", e, e.Damage, time.Unix(5, 0)))
+					b.must(b.o.AddDead(t.Context(), "x", e, e.Damage, time.Unix(5, 0)))
 				}
 			}
 			b.must(b.o.Safe(t.Context(), "x", 6))
@@ -396,7 +396,7 @@ func TestBackupOfSegments(t *testing.T) {
 	}
 	e, err := b.o.Entries(t.Context(), 0, 1, 0)
 	b.must(err)
-	b.must(b.o.Bury(t.Context(), "x", e[0], "bad", time.Unix(5, 0)))
+	b.must(b.o.AddDead(t.Context(), "x", e[0], "bad", time.Unix(5, 0)))
 	var backup bytes.Buffer
 	if _, err := b.s.Backup(t.Context(), &backup); err != nil {
 		t.Fatal(err)

@@ -4,8 +4,8 @@
 // One goroutine, the committer, makes all changes: it applies queued writes, one after the other, to a batch, while
 // another, the writer, makes the batch before durable as one transaction. So a group of pages costs one sync of the
 // disk, no transaction can conflict, and the two overlap. A write sees the stored state, the batch that the writer has,
-// and its own batch, in this order. It is answered when its batch is durable: the writer answers callers that wait, and
-// the settler answers completions one after the other. If the database refuses a batch, that one and the next fail, and
+// and its own batch, in this order. It is acknowledged when its batch is durable: by the writer to waiting callers, and
+// by the settler to completions, one after the other. If the database refuses a batch, that one and the next fail, and
 // nothing is written until the store is opened again. Keys and encodings are those of package record.
 //
 // A usual page costs no read: fingerprints in memory show that its links are known (known.go), its own record is the
@@ -82,11 +82,11 @@ type Store struct {
 	fileNumber uint64 // of the fingerprints' file; owned by the goroutine that loads the file, then by the one that writes it
 
 	// For an orderly shutdown: callers, then committer, writer and settler, then background goroutines.
-	calls      sync.WaitGroup // methods under way
+	calls      sync.WaitGroup // running methods
 	mu         sync.Mutex     // guards closed, and calls against a late Add
 	closed     bool
 	quit       chan struct{}  // closed when Close begins
-	stop       chan struct{}  // closed when no method is under way
+	stop       chan struct{}  // closed when no method is running
 	running    sync.WaitGroup // committer, writer and settler
 	background sync.WaitGroup // reading and writing of the fingerprints' file
 }
@@ -154,7 +154,7 @@ func (s *Store) walk(ctx context.Context, view kv.View, prefix, seek []byte, val
 	return enough(err)
 }
 
-// ended returns why a long method must stop, nil if it need not.
+// ended returns the error with which a long method must stop, or nil.
 func (s *Store) ended(ctx context.Context) error {
 	select {
 	case <-s.quit:
@@ -173,7 +173,7 @@ func (s *Store) damaged(part string, err error) error { return kv.Damaged(s.dir,
 // ClosedCleanly implements scheduler.Store. A new store counts as closed cleanly.
 func (s *Store) ClosedCleanly() bool { return s.clean }
 
-// Close waits for the methods under way (long walks end with ErrClosed), commits queued writes and closes the store. A
+// Close waits for running methods (long walks end with ErrClosed), commits queued writes and closes the store. A
 // second Close returns ErrClosed.
 func (s *Store) Close() error {
 	s.mu.Lock()

@@ -82,7 +82,7 @@ func (g *group) forgetTargets(ctx context.Context, old map[string]uint64, low ui
 	return nil
 }
 
-// firstOrder returns the number of the oldest waiting order, or of the next one if there is none.
+// firstOrder returns the number of the oldest waiting order, or of the next one without any.
 func (g *group) firstOrder(ctx context.Context) (uint64, error) {
 	first := g.nextCount.Order + 1
 	err := g.s.walk(ctx, g.stored(), []byte{record.KindOrder}, []byte{record.KindOrder}, false, func(key, _ []byte) error {

@@ -37,8 +37,8 @@ type Report struct {
 // without a record; that records agree with the pending losses; that no order is below the lowest cursor; that bodies
 // of orders are as stored, and their files' states correct; that queue states, counters and hosts' documents are
 // correct; that the file of fingerprints holds no unknown or gone URL; and that all checksums match. It needs the
-// memory of the fingerprints and of a number for each host, and the time of a read for each key. Its error is why the
-// walk could not continue; faults are not an error.
+// memory of the fingerprints and of a number for each host, and the time of a read for each key. It returns an error if
+// the walk cannot continue; faults are not errors.
 func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 	v := verification{s: s, ctx: ctx, fn: fn, documents: map[weburl.HostKey][2]uint64{}, kept: map[uint64]record.Segment{}, segments: map[uint64]record.Segment{}}
 	err := s.viewBodies(ctx, func(view kv.View, bodies *segments.Reader) error {

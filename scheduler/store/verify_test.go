@@ -29,7 +29,7 @@ func fill(t *testing.T) *Store {
 	})
 	b.crawl("http://replaced.test/", pendingText("new"))
 	b.crawl("http://rests.test/", document("dead"))
-	b.bury("x", 3, "http://rests.test/")
+	b.addDead("x", 3, "http://rests.test/")
 	b.crawl("http://deleted.test/", pendingDeletion(0), indexed)
 	b.crawl("http://deleted.test/edit", pendingDeletion(5), indexed)
 	return b.s

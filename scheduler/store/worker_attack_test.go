@@ -347,5 +347,5 @@ func (p *worker) deliver(e push.Entry, a act) error {
 	if err != nil || a.Kind == actDeliver {
 		return err
 	}
-	return p.do(a, func() error { return p.s.Outbox().Bury(p.ctx, "target", e, "refused", time.Unix(int64(a.ID), 0)) })
+	return p.do(a, func() error { return p.s.Outbox().AddDead(p.ctx, "target", e, "refused", time.Unix(int64(a.ID), 0)) })
 }

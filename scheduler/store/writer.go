@@ -10,7 +10,7 @@ import (
 
 // The writer is a goroutine that Store.Close waits for.
 
-// writeBatches is the writer: it makes batches durable, in order, and answers their writes.
+// writeBatches is the writer: it makes batches durable, in order, and acknowledges their writes.
 func (s *Store) writeBatches() {
 	for b := range s.batches {
 		begin := time.Now()
@@ -51,7 +51,7 @@ func (s *Store) writeBatch(b *batch) error {
 	return err
 }
 
-// answerAll answers a batch's writes.
+// answerAll acknowledges a batch's writes.
 func (s *Store) answerAll(b *batch, err error) {
 	later := 0
 	for _, w := range b.acks {
@@ -67,7 +67,7 @@ func (s *Store) answerAll(b *batch, err error) {
 }
 
 // settler reports results to the callers of Complete, one after the other and in order of the commits. Its list is
-// bounded by the completions that its callers have under way.
+// bounded by its callers' running completions.
 type settler struct {
 	some chan struct{} // there are some; capacity 1
 
@@ -97,7 +97,7 @@ func (t *settler) push(err error, writes ...*write) {
 	}
 }
 
-// run reports results until stop is closed, when no method is under way any more, and calls after each time.
+// run reports results until stop is closed, when no method is running, and calls after each time.
 func (t *settler) run(stop <-chan struct{}, after func()) {
 	var list []settlement
 	for {

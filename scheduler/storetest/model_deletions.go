@@ -53,7 +53,7 @@ func drawDocument(r *rand.Rand, rec *scheduler.Record) {
 	rec.Indexed, rec.LostAt = r.IntN(2) == 0, time.Time{}
 	if r.IntN(4) == 0 {
 		rec.Hash[0], rec.Sketch.Title = byte(r.IntN(3)), r.Uint32N(2)
-		rec.Reading, rec.Given, rec.Lively = uint16(r.IntN(2)), uint32(r.IntN(2)), uint8(r.IntN(3))
+		rec.Reading, rec.MetasHash, rec.Lively = uint16(r.IntN(2)), uint32(r.IntN(2)), uint8(r.IntN(3))
 	}
 	if !rec.Indexed && r.IntN(3) == 0 {
 		rec.LostAt = time.Unix(1e9+r.Int64N(100), 0).UTC()

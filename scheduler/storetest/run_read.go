@@ -215,7 +215,7 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		FoundAt: time.Unix(1e9, 0), ClassAt: time.Unix(1e9+1, 0), ChangedAt: time.Unix(1e9+2, 0), Was: scheduler.OK,
 		Fault: fault.Reset, MediaType: "application/x-unheard-of", Linked: true, Entered: true,
 		Reason: scheduler.ReasonServerError, Misses: 255, Gone: true, Fragment: "part", LossPending: true, LostAt: time.Unix(1e9+3, 0),
-		Sketch: sketch.Sketch{Minima: [sketch.Bins]uint8{3, 31: 255}, Title: 1 << 31}, Before: sketch.Sketch{Title: 7}, Reading: 0xff01, Given: 0xfe0201, Lively: 3,
+		Sketch: sketch.Sketch{Minima: [sketch.Bins]uint8{3, 31: 255}, Title: 1 << 31}, Before: sketch.Sketch{Title: 7}, Reading: 0xff01, MetasHash: 0xfe0201, Lively: 3,
 	}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {

@@ -86,8 +86,7 @@ const (
 	// broken by it.
 	minAdded, maxSentence, maxAdded = 5, 80, 0.25
 	joint                           = 1.6
-	// Of a sentence instead of another there are five, which make six pairs, and about a
-	// seventh of the text.
+	// A replaced sentence has at least five words, which make six pairs, and at most about a seventh of the text.
 	minExchanged, maxExchanged = 5.8, 0.12
 	// With this many own pairs or more, a word may differ besides numbers or a sentence.
 	minMonth, minExchange = 65, 85
@@ -99,7 +98,7 @@ const (
 // changed returns the kind of difference between two texts with one title, OtherText if it is too large.
 func (d *difference) changed() Reason {
 	// Each place where they differ brings 2*(gramWords-2) more grams than pairs. In long
-	// texts it looks like more: of what is added some pairs stand there already.
+	// texts it looks like more, because some of the added pairs already occur.
 	places, one := (d.grams-d.pairs)/(2*(gramWords-2)), 1.5+min(d.own, 400)/800
 	numbers := fewNumbers
 	if d.own > longText {

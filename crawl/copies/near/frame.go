@@ -65,7 +65,7 @@ func (f *Frame) known() *frame {
 	return &f.frame
 }
 
-// different are the documents with different texts.
+// different returns the documents with different texts.
 func (f *Frame) different() []*sampled {
 	all := make([]*sampled, 0, len(f.sampled))
 	for i := range f.sampled {

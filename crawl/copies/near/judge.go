@@ -19,7 +19,7 @@ type Reason uint8
 const (
 	UnknownFrame Reason = iota // too few documents of a host are known
 	OtherTitle                 // the titles differ
-	NoTitle                    // the texts differ, and the title tells nothing
+	NoTitle                    // the texts differ, and the title is no evidence
 	Short                      // there is too little text beyond the frame
 	Long                       // the text is longer than the compared part
 	OtherText                  // the texts differ

@@ -21,7 +21,7 @@ type token uint16
 
 // tokens are the words of a title, at most maxTokens: the last one represents all remaining words.
 type tokens struct {
-	whole uint32 // a hash of the title as it is written, except for white space
+	whole uint32 // a hash of the title as written, except for white space
 	n     int
 	all   [maxTokens]token
 }

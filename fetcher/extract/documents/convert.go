@@ -44,7 +44,7 @@ func (p *Pool) Convert(ctx context.Context, c extract.Converter, body []byte) (e
 	if err != nil {
 		return extract.Page{}, &Error{Unavailable, err.Error()}
 	}
-	run := conversion{converter: &c, said: &lastWords{}}
+	run := conversion{converter: &c, said: &crashOutput{}}
 	output, err := run.of(ctx, supervisor, body)
 	switch {
 	case ctx.Err() != nil:
@@ -74,7 +74,7 @@ func (s Settings) supervisor() ([]string, error) {
 // conversion is one run of a converter.
 type conversion struct {
 	converter *extract.Converter
-	said      *lastWords
+	said      *crashOutput
 	slow      atomic.Bool
 	cut       bool // the output exceeded the limit
 }
@@ -94,14 +94,14 @@ func (r *conversion) of(ctx context.Context, supervisor []string, body []byte) (
 	if err != nil {
 		return nil, &Error{Unavailable, err.Error()}
 	}
-	told, tell, err := os.Pipe()
+	results, resultsWriter, err := os.Pipe()
 	if err != nil {
 		return nil, &Error{Unavailable, err.Error()}
 	}
-	defer told.Close()
-	command.ExtraFiles = []*os.File{tell}
+	defer results.Close()
+	command.ExtraFiles = []*os.File{resultsWriter}
 	err = command.Start()
-	_ = tell.Close() // the supervisor has its own
+	_ = resultsWriter.Close() // the supervisor has its own
 	if err != nil {
 		return nil, &Error{Unavailable, err.Error()}
 	}
@@ -112,14 +112,14 @@ func (r *conversion) of(ctx context.Context, supervisor []string, body []byte) (
 		killGroup(command.Process)
 		// If the supervisor was ended or stopped, the converter still has these open.
 		_ = out.Close()
-		_ = told.SetReadDeadline(time.Now())
+		_ = results.SetReadDeadline(time.Now())
 	})
 	_ = writeBody(in, body) // the supervisor's verdict has any error
 	output := r.read(out)
 	if r.cut {
 		end()
 	}
-	verdict, _ := io.ReadAll(io.LimitReader(told, verdictBytes))
+	verdict, _ := io.ReadAll(io.LimitReader(results, verdictBytes))
 	timer.Stop()
 	end()
 	_ = command.Wait() // the verdict has it

@@ -286,16 +286,16 @@ func TestConverterEndsWithTheCrawler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, tell, err := os.Pipe()
+	results, resultsWriter, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer told.Close()
-	supervisor.ExtraFiles = []*os.File{tell}
+	defer results.Close()
+	supervisor.ExtraFiles = []*os.File{resultsWriter}
 	if err := supervisor.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = tell.Close()
+	_ = resultsWriter.Close()
 	body := filepath.Join(filepath.Dir(pids), "body")
 	testdir.Write(t, body, "child "+pids)
 	if err := writeBody(in, []byte("child-hangs "+body)); err != nil {

@@ -38,7 +38,7 @@ func KindOf(contentType string, body []byte) (Kind, bool) {
 	t := mediaType(contentType)
 	declared := declaredKind(t)
 	legacy, isLegacy := legacyKind(t)
-	if declared == "" && !saysNothing(t) && !isLegacy {
+	if declared == "" && !isUnspecific(t) && !isLegacy {
 		return "", false
 	}
 	if kind := sniff(body); kind != "" {
@@ -66,8 +66,8 @@ func legacyKind(mediaType string) (kind Kind, ok bool) {
 	return "", false
 }
 
-// saysNothing reports whether servers send a type for unknown content.
-func saysNothing(mediaType string) bool {
+// isUnspecific reports whether servers send a type for unknown content.
+func isUnspecific(mediaType string) bool {
 	switch mediaType {
 	case "", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream", "binary/octet-stream",
 		"application/binary", "application/force-download", "application/x-download", "application/download",

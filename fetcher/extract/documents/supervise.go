@@ -134,18 +134,18 @@ func start(starter []string, l Limits, program []string, dir string, body *os.Fi
 		fromFile = fromFile || strings.Contains(word, extract.ConverterFile)
 		words = append(words, strings.ReplaceAll(word, extract.ConverterFile, body.Name()))
 	}
-	started, tell, err := os.Pipe()
+	started, resultsWriter, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
 	}
-	defer tell.Close()
+	defer resultsWriter.Close()
 	command = exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // the operator's own; the supervisor ends it
 	if !fromFile {
 		command.Stdin = body
 	}
 	command.Stdout, command.Stderr, command.Dir = os.Stdout, os.Stderr, dir
 	command.Env = append(os.Environ(), "HOME="+dir, "TMPDIR="+dir)
-	command.ExtraFiles, command.SysProcAttr = []*os.File{tell}, ownGroup()
+	command.ExtraFiles, command.SysProcAttr = []*os.File{resultsWriter}, ownGroup()
 	if err := command.Start(); err != nil {
 		return nil, nil, errors.Join(err, started.Close())
 	}

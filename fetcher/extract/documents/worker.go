@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A worker has no lock: one goroutine at a time uses it. Only lastWords has a mutex, since
+// A worker has no lock: one goroutine at a time uses it. Only crashOutput has a mutex, since
 // the process's standard error is copied by a goroutine of os/exec.
 
 // worker is the pool's side of a process that reads documents. One goroutine at a
@@ -21,7 +21,7 @@ type worker struct {
 	command *exec.Cmd
 	in      io.WriteCloser // the process's standard input
 	out     io.ReadCloser
-	said    *lastWords // on standard error
+	said    *crashOutput // on standard error
 	timeout time.Duration
 	done    int  // documents read
 	lost    bool // it must not receive further requests
@@ -33,7 +33,7 @@ func startWorker(s Settings) (w *worker, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &worker{timeout: s.Timeout, said: &lastWords{}}
+	w = &worker{timeout: s.Timeout, said: &crashOutput{}}
 	w.command = exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // our own program; end ends it
 	w.command.Env = []string{}
 	w.command.Dir = "/"
@@ -125,8 +125,8 @@ func (w *worker) exchange(r *request, to any, spent *budget) error {
 	return parseAnswer(t, payload, to)
 }
 
-// lastWords keeps the beginning of a process's last output, where a Go program prints the reason of a crash.
-type lastWords struct {
+// crashOutput keeps the beginning of a process's last output, where a Go program prints the reason of a crash.
+type crashOutput struct {
 	mu sync.Mutex
 	b  strings.Builder
 }
@@ -134,14 +134,14 @@ type lastWords struct {
 const maxWords = 8 << 10
 
 // Write implements io.Writer.
-func (l *lastWords) Write(p []byte) (int, error) {
+func (l *crashOutput) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.b.Write(p[:min(len(p), max(maxWords-l.b.Len(), 0))])
 	return len(p), nil
 }
 
-func (l *lastWords) String() string {
+func (l *crashOutput) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()

@@ -11,7 +11,7 @@ import (
 func (s *scanner) characters() string {
 	s.buf = s.buf[:0]
 	for first := true; ; first = false {
-		b := s.ahead()
+		b := s.buffered()
 		if len(b) == 0 {
 			return s.kept()
 		}

@@ -77,8 +77,8 @@ func (s *scanner) read() (byte, bool) {
 	return b, true
 }
 
-// ahead returns the buffered bytes, at least one unless the file has ended.
-func (s *scanner) ahead() []byte {
+// buffered returns the buffered bytes, at least one unless the file has ended.
+func (s *scanner) buffered() []byte {
 	if s.r.Buffered() == 0 && s.peek() == 0 && s.r.Buffered() == 0 {
 		return nil
 	}

@@ -43,7 +43,7 @@ func (s *scanner) tag(t token) (token, error) {
 func (s *scanner) name() string {
 	s.buf = s.buf[:0]
 	for {
-		b := s.ahead()
+		b := s.buffered()
 		n := 0
 		for n < len(b) && !endsName(b[n]) {
 			n++

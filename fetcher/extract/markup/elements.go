@@ -20,7 +20,7 @@ const (
 	Void                              // it has no content and no end tag
 	Block                             // displayed as a block or a part of a table; the start of most ends a paragraph
 	Separates                         // its tags separate words: all blocks, and replaced elements
-	InHead                            // it may stand in the head
+	InHead                            // allowed in the head
 	BreaksOut                         // its start ends foreign content (section 13.2.6.5)
 	Attributed                        // it has attributes of interest besides the global ones
 )

@@ -60,7 +60,7 @@ func (c *compound) stream(name string) []byte {
 		return nil
 	}
 	// A stream is no longer than its file, whatever the directory states. An unreadable rest is left out: the formats
-	// have lengths of their own.
+	// have separate lengths.
 	all, _ := io.ReadAll(io.LimitReader(f, int64(c.size)))
 	return all
 }

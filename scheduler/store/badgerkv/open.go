@@ -89,7 +89,7 @@ func prepare(dir string, o Options) error {
 	return nil
 }
 
-// makeFolder makes the folder of a store readable by its owner only, since Badger's files are readable by everybody.
+// makeFolder makes the folder of a store accessible to its owner only, since Badger's files are readable by all users.
 func makeFolder(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return err

@@ -87,7 +87,7 @@ func badgerOptions(dir string, o Options) badger.Options {
 	b.NumCompactors = 2
 
 	// Reading. Tables are mapped: the kernel's page cache holds them, and reclaims memory when needed. So Badger has no
-	// cache of its own, for which it would copy blocks, and blocks are not compressed. One unknown key in a hundred
+	// cache, for which it would copy blocks, and blocks are not compressed. One unknown key in a hundred
 	// costs a read.
 	b.Compression = options.None
 	b.BlockCacheSize = 0

@@ -105,8 +105,8 @@ func (l *loader) error() error {
 	return fmt.Errorf("fingerprints: %w", l.err)
 }
 
-// read returns the next n bytes, until the next call. The buffer grows with what really
-// comes, a MiB at a time, not with what a damaged file announces.
+// read returns the next n bytes, until the next call. The buffer grows with the bytes read, a MiB at a time, not with
+// the length that a damaged file declares.
 func (l *loader) read(n int) []byte {
 	const step = 1 << 20
 	l.buf = l.buf[:0]

@@ -36,7 +36,7 @@ func newRegion(n int) *region {
 	return &region{b: b[:cap(b)]}
 }
 
-// free gives mapped memory back at once; nothing may use it any more.
+// free unmaps mapped memory at once; it must not be used afterwards.
 func (r *region) free() {
 	if r.mapped {
 		r.cleanup.Stop()
@@ -44,4 +44,4 @@ func (r *region) free() {
 	}
 }
 
-func unmap(b []byte) { _ = unix.Munmap(b) } // it fails for what is not a mapping only
+func unmap(b []byte) { _ = unix.Munmap(b) } // it fails only for memory that is not a mapping

@@ -1,4 +1,4 @@
-// Package fingerprints tells known URLs from unknown ones in memory, in 5 to 7 bytes a URL, so that links to known URLs
+// Package fingerprints recognizes known URLs in memory, in 5 to 7 bytes a URL, so that links to known URLs
 // cost no read of the store.
 //
 // It keeps 56 bits of a URL's key (weburl.Key.Chance, from a SHA-256). The first byte selects one of 256 stripes, each
@@ -105,7 +105,7 @@ func (s *Set) resize(st *stripe, change func(*stripe)) {
 // stripeOf returns the number of a key's stripe.
 func stripeOf(k weburl.Key) byte { return k.Chance()[0] }
 
-// value returns what a stripe keeps of a key: the bytes 1 to 6 of Chance as a number.
+// value returns the part of a key that a stripe stores: the bytes 1 to 6 of Chance as a number.
 func value(k weburl.Key) uint64 {
 	c := k.Chance()
 	return binary.BigEndian.Uint64(c[1:]) >> 16

@@ -42,8 +42,8 @@ type Engine interface {
 	Room() error
 	// Limits returns the limits of one commit.
 	Limits() Limits
-	// Version returns the number of the last commit, which rises from commit to commit and from process to process; 0
-	// if nothing was ever stored.
+	// Version returns the number of the last commit, which rises with each commit, also across processes; 0 if nothing was
+	// ever stored.
 	Version() uint64
 	// Check reads everything and returns an error if a checksum does not match.
 	Check() error
@@ -65,7 +65,7 @@ type View interface {
 
 // Bodies stores long values in segments, addressed by a segment number and an offset.
 type Bodies interface {
-	// Append stores a value with the next Commit, or before it. It replaces what was stored there. Only the goroutine
+	// Append stores a value with the next Commit, or before it. It replaces an earlier value. Only the goroutine
 	// that commits calls it.
 	Append(segment, offset uint64, value []byte) error
 	// Segment opens a segment for reading. Its errors wrap fs.ErrNotExist, io.EOF or syscall.EIO if bytes are lost.

@@ -14,9 +14,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// Engine implements kv.Engine; the zero value is empty. What it holds outlives Close.
+// Engine implements kv.Engine; the zero value is empty. Its contents outlive Close.
 type Engine struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	root     *node
 	version  uint64
 	segments map[uint64][]byte
@@ -91,7 +91,7 @@ func (n *node) walk(from []byte, fn func(*node) error) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Copy returns an engine that holds what e holds now: what a process leaves that dies now.
+// Copy returns an engine with the current contents of e, as a process that is killed now would leave them.
 func (e *Engine) Copy() *Engine {
 	e.mu.Lock()
 	defer e.mu.Unlock()

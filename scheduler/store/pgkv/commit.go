@@ -61,7 +61,7 @@ func (n *Node) Commit(changes []Change, bodies []Body) error {
 		if err == nil {
 			return nil
 		}
-		// The commit may be stored all the same.
+		// The commit may still be stored.
 		stored, err2 := n.decide()
 		switch {
 		case err2 != nil:

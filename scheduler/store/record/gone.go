@@ -11,7 +11,7 @@ import (
 // Form: version, fault, whether there was a document, reason, four times, two varints,
 // four texts.
 
-// AppendGone appends what remains of a forgotten URL to b.
+// AppendGone appends the trace of a forgotten URL to b.
 func AppendGone(b []byte, left *scheduler.Gone) []byte {
 	b = append(b, valueVersion, byte(left.Fault), flag(left.Indexed), byte(left.Reason))
 	for _, t := range [...]time.Time{left.At, left.Since, left.GoodAt, left.FoundAt} {

@@ -132,7 +132,7 @@ func ValueKey(name scheduler.ValueName) []byte { return name.Append([]byte{KindV
 // CursorKey returns the key of a target's cursor, see EncodeSeq.
 func CursorKey(target string) []byte { return append([]byte{KindCursor}, target...) }
 
-// DeadPrefix returns what the keys of a target's dead letters begin with.
+// DeadPrefix returns the prefix of the keys of a target's dead letters.
 func DeadPrefix(target string) []byte { return append(append([]byte{KindDead}, target...), 0) }
 
 // DeadKey returns the key of a Dead.

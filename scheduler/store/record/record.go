@@ -42,7 +42,7 @@ const (
 	flagLively
 	flagLostAt
 	flagBefore
-	flagGiven
+	flagMetasHash
 	flagsEnd
 )
 
@@ -79,7 +79,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{rec.Lively != 0, flagLively},
 		{!rec.LostAt.IsZero(), flagLostAt},
 		{!rec.Before.IsZero(), flagBefore},
-		{rec.Given != 0, flagGiven},
+		{rec.MetasHash != 0, flagMetasHash},
 	} {
 		if s.set {
 			f |= s.flag
@@ -264,8 +264,8 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagBefore != 0 {
 		b = rec.Before.Append(b)
 	}
-	if f&flagGiven != 0 {
-		b = binary.LittleEndian.AppendUint32(b, rec.Given)
+	if f&flagMetasHash != 0 {
+		b = binary.LittleEndian.AppendUint32(b, rec.MetasHash)
 	}
 	return b
 }
@@ -307,9 +307,9 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	if f&flagBefore != 0 {
 		rec.Before = r.sketch()
 	}
-	if f&flagGiven != 0 {
+	if f&flagMetasHash != 0 {
 		if b := r.bytes(4); b != nil {
-			rec.Given = binary.LittleEndian.Uint32(b)
+			rec.MetasHash = binary.LittleEndian.Uint32(b)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func drawRecord(t *rapid.T) scheduler.Record {
 		Reason:    scheduler.Reason(rapid.Uint8Range(0, uint8(scheduler.ReasonSessionWaits)).Draw(t, "Reason")),
 		Misses:    rapid.Uint8().Draw(t, "Misses"), Gone: rapid.Bool().Draw(t, "Gone"),
 		LossPending: rapid.Bool().Draw(t, "LossPending"), LostAt: drawTime(t, "LostAt").Truncate(time.Second),
-		Reading: rapid.Uint16().Draw(t, "Reading"), Given: rapid.Uint32().Draw(t, "Given"), Lively: rapid.Uint8().Draw(t, "Lively"),
+		Reading: rapid.Uint16().Draw(t, "Reading"), MetasHash: rapid.Uint32().Draw(t, "MetasHash"), Lively: rapid.Uint8().Draw(t, "Lively"),
 		History: scheduler.History{
 			Checks: rapid.Uint32().Draw(t, "Checks"), Changes: rapid.Uint32().Draw(t, "Changes"),
 			Quiet: time.Duration(rapid.Int64().Draw(t, "Quiet")), Busy: time.Duration(rapid.Int64().Draw(t, "Busy")),

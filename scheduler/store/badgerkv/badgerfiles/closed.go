@@ -74,7 +74,7 @@ func (m *mark) readManifest(dir string) error {
 	return nil
 }
 
-// readClosed returns the mark, nil if there is none. It ignores a mark that cannot be read, since writing it may have
+// readClosed returns the mark, or nil without one. It ignores a mark that cannot be read, since writing it may have
 // been interrupted.
 func readClosed(dir string) (*mark, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ClosedName))
@@ -119,7 +119,7 @@ func (m *mark) check(dir string) error {
 	return nil
 }
 
-// untouched reports whether a file has the length and time of change from when the store was closed.
+// untouched reports whether a file has the length and time of change that it had when the store was closed.
 func (m *mark) untouched(info fs.FileInfo) bool {
 	if m == nil {
 		return false

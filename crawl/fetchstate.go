@@ -12,24 +12,24 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
 
-// equip creates the equipment of a policy. old is the equipment in force, nil at the start; its learnt state is
+// fetchState creates the fetch state of a policy. old is the one in force, nil at the start; its learnt state is
 // adopted.
-func (c *Crawl) equip(ctx context.Context, p *policy.Policy, old *visit.Rules) (g *visit.Gear, err error) {
-	g = &visit.Gear{}
+func (c *Crawl) fetchState(ctx context.Context, p *policy.Policy, old *visit.Rules) (g *visit.FetchState, err error) {
+	g = &visit.FetchState{}
 	var before visit.Accesses
 	if old != nil {
-		before = old.Gear.Accesses
+		before = old.FetchState.Accesses
 	}
 	if old != nil && old.Policy.Settings.Robots == p.Settings.Robots {
-		g.Robots = old.Gear.Robots
+		g.Robots = old.FetchState.Robots
 	} else {
 		g.Robots = robots.NewCache(c.store, p.Settings.Robots)
 	}
-	if g.Traps, err = c.equipTraps(ctx, p, old); err != nil {
+	if g.Traps, err = c.trapsFor(ctx, p, old); err != nil {
 		return nil, err
 	}
-	equipment := visit.Equipment{Log: c.log, Jar: c.lasting.jar, Kept: c.lasting.cookies, Complete: c.fetcherSettings}
-	g.Accesses, err = equipment.Accesses(p, before)
+	b := visit.AccessBuilder{Log: c.log, Jar: c.persistent.jar, Kept: c.persistent.cookies, Complete: c.fetcherSettings}
+	g.Accesses, err = b.Accesses(p, before)
 	return g, err
 }
 
@@ -42,7 +42,7 @@ func (c *Crawl) fetcherSettings(s fetcher.Settings, p *policy.Policy) fetcher.Se
 	for _, source := range p.Sources {
 		s.Exempt = append(s.Exempt, net.JoinHostPort(source.URL.Host(), source.URL.Port()))
 	}
-	s.Judge, s.Names, s.DenyPrivate, s.Permit = c.judgeAddress, c.lasting.names, p.Settings.DenyPrivate, c.gates.permit
+	s.Judge, s.Names, s.DenyPrivate, s.Permit = c.judgeAddress, c.persistent.names, p.Settings.DenyPrivate, c.gates.permit
 	if p.Settings.MaxBytesPerS > 0 {
 		s.Pace = c.gates.limits.pay
 	}

@@ -9,12 +9,12 @@ import (
 // Rules are the rules in force: the policy and its fetchers. They are immutable; a page keeps those that it began
 // under.
 type Rules struct {
-	Policy *policy.Policy
-	Gear   *Gear
+	Policy     *policy.Policy
+	FetchState *FetchState
 }
 
-// Gear holds the fetching parts of a policy. Policies that differ only in rules may share it.
-type Gear struct {
+// FetchState holds the fetching parts of a policy. Policies that differ only in rules may share it.
+type FetchState struct {
 	Accesses Accesses
 	Robots   *robots.Cache
 	Traps    *crawlspace.Traps // nil: off

@@ -12,8 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Sight records a visit for a dry run. A nil Sight records nothing.
-type Sight struct {
+// Recording records a visit for a dry run. A nil Recording records nothing.
+type Recording struct {
 	// Excluded is the reason why the URL was not requested, or "".
 	Excluded string
 	// Robots is the scheduler.RobotsState of its robots.txt as a word, CrawlDelay the pause applied, and AskedDelay the
@@ -48,18 +48,18 @@ type Sight struct {
 }
 
 // Words returns the page's directives.
-func (t *Sight) Words() []string {
+func (t *Recording) Words() []string {
 	return append([]string{}, directiveFlags(t.Directives).Words()...)
 }
 
-// see calls look if this is a dry run.
-func (t *Sight) see(look func(*Sight)) {
+// record calls update if this is a dry run.
+func (t *Recording) record(update func(*Recording)) {
 	if t != nil {
-		look(t)
+		update(t)
 	}
 }
 
-func (t *Sight) completed(r *scheduler.Result) error {
+func (t *Recording) completed(r *scheduler.Result) error {
 	if t == nil {
 		return nil
 	}

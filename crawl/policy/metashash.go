@@ -6,8 +6,8 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// Given identifies the metas that rules and roots add to a document, as stored; 0 for none.
-func Given(metas []actionrules.Meta) uint32 {
+// MetasHash identifies the metas that rules and roots add to a document, as stored; 0 for none.
+func MetasHash(metas []actionrules.Meta) uint32 {
 	if len(metas) == 0 {
 		return 0
 	}
