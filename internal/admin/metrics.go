@@ -67,7 +67,9 @@ func waitingMetrics(state func() ReadinessProblem) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: readyMetric, Help: readyHelp}, func() float64 { return 0 }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: standbyMetric, Help: standbyHelp}, func() float64 { return yes(state().Code == notReadyStandby) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: standbyMetric, Help: standbyHelp}, func() float64 {
+			return yes(state().Code == notReadyStandby)
+		}),
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
