@@ -160,12 +160,8 @@ func pathOf(name string) string {
 
 // File returns a picture or description that pages link to, with its media type.
 func File(name string) (content []byte, media string, ok bool) {
-	switch path.Ext(name) {
-	case ".svg":
-		media = "image/svg+xml"
-	case ".yaml":
-		media = "text/plain; charset=utf-8"
-	default:
+	media = map[string]string{".svg": "image/svg+xml", ".yaml": "text/plain; charset=utf-8"}[path.Ext(name)]
+	if media == "" {
 		return nil, "", false
 	}
 	content, err := files.ReadFile(name)

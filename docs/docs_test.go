@@ -172,7 +172,7 @@ func TestManual(t *testing.T) {
 	}
 	inside := regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 	unsafe := regexp.MustCompile(`(?i)<(script|style|iframe|object|form|base|meta)\b|<[^<>]*\s(?:on[a-z]+|style)=|javascript:`) // a text may speak of onMatch="..."
-	pages := 0
+	pages, words := 0, 0
 	var last *Page
 	for _, part := range m.Contents() {
 		for _, p := range part.Pages {
@@ -181,6 +181,9 @@ func TestManual(t *testing.T) {
 				t.Errorf("%s does not follow the page before it", p.Path)
 			}
 			last = p
+			for _, s := range p.sections {
+				words += len(strings.Fields(s.text))
+			}
 			if found := unsafe.FindString(string(p.Body)); found != "" {
 				t.Errorf("%s holds %s", p.Path, found)
 			}
@@ -188,6 +191,9 @@ func TestManual(t *testing.T) {
 				checkServed(t, m, p, link[1])
 			}
 		}
+	}
+	if words > 55_000 {
+		t.Errorf("%d words, at most 55,000: cut as many elsewhere", words)
 	}
 	if last.Next != nil || pages < 40 {
 		t.Errorf("%d pages, the last is followed by %v", pages, last.Next)

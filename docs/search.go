@@ -48,15 +48,18 @@ func synonyms() map[string]string {
 		"ssl": "TLS certificate", "https": "TLS", "opensearch": "elasticsearch", "slow": "tuning",
 		"faster": "tuning slow pace", "speed": "tuning pace", "throttle": "politeness", "rate": "politeness",
 		"dedupe": "duplicates", "duplicate": "duplicates", "trap": "endless", "traps": "endless",
-		"infinite": "endless", "loop": "endless", "calendar": "endless", "rss": "feeds", "word": "office",
+		"infinite": "endless", "pagination": "endless", "calendar": "endless", "rss": "feeds", "word": "office",
 		"excel": "office", "powerpoint": "office", "prometheus": "metrics", "grafana": "dashboard",
 		"schedule": "refresh", "update": "upgrade", "rest": "API", "curl": "API", "wildcard": "patterns",
-		"regex": "patterns", "regexp": "patterns",
+		"regex": "patterns", "regexp": "patterns", "stopped": "nothing idle", "stuck": "nothing idle", "hangs": "nothing idle",
+		"now": "today", "old": "date", "max": "maximum", "type": "extensions", "block": "ignore leave", "export": "CSV",
+		"chatgpt": "assistant", "claude": "assistant", "llm": "assistant language",
 	}
 }
 
 // fillers are meaningless words of questions that the analyzer keeps.
-const fillers = " much many can sextant does get want need use make set up without only all same way different "
+const fillers = " much many can sextant does get want need use make set up without only all same way different " +
+	" crawl crawler url http tag "
 
 // sectionsOf cuts a page at its headings.
 func sectionsOf(doc ast.Node, source []byte) []section {

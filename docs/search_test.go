@@ -105,6 +105,16 @@ func TestEverydayQueries(t *testing.T) {
 		"broken links":                             "reports",
 		"solr":                                     "push",
 		"indexer down":                             "runbook faq monitoring",
+		"crawler stopped":                          "runbook",
+		"redirect loop":                            "reports runbook",
+		"old content in search":                    "runbook",
+		"chatgpt":                                  "recipes api",
+		"pagination":                               "crawl-space recipes",
+		"exclude file type":                        "crawl-space recipes",
+		"max file size":                            "1 faq",
+		"http 429":                                 "fetching deletions",
+		"accents in url pattern":                   "rules",
+		"404 pages still in search results":        "1 faq",
 	}
 	hits := 0
 	for query, want := range queries {
