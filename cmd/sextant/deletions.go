@@ -101,7 +101,7 @@ func noneDecided(c *cli.Context, q admin.DeletionQuery, done *admin.Decided, err
 // counted deletions, without later ones.
 func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 	n := len(q.URLs)
-	what := "carries out " + count(n, "deletion")
+	what := "carries out " + admin.Count(n, "deletion")
 	if n == 0 {
 		err := ask(c, withSettings(toRead), func(client *admin.Client) error {
 			var counts admin.DeletionCounts

@@ -16,6 +16,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/scheduler/store"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 // TestWatch: the status is printed again at each tick, and a look that the user breaks off is not.
@@ -42,7 +44,7 @@ func TestStatusOfFullDisk(t *testing.T) {
 	const line = "disk        399 MiB free, 512 MiB needed: nothing is stored\n"
 	for free, want := range map[int64]bool{399: true, 512: false} {
 		var out strings.Builder
-		s := admin.Status{Store: &admin.StoreStatus{DiskFree: free << 20, DiskSize: 100 << 30, DiskNeeded: 512 << 20}}
+		s := admin.Status{Store: &admin.StoreStatus{Stats: store.Stats{Stats: kv.Stats{DiskFree: free << 20, DiskSize: 100 << 30, DiskNeeded: 512 << 20}}}}
 		if err := printStatus(&out, &s, unpainted); err != nil {
 			t.Fatal(err)
 		}

@@ -55,11 +55,6 @@ func (l *Losses) class(d *scheduler.StoredDeletion, now time.Time) string {
 	return l.forecast(d, now).Class.String()
 }
 
-// Classes returns the words for the classes of deletions, in the order of output.
-func Classes() []string {
-	return []string{classOfEdits, scheduler.LossFew.String(), scheduler.LossSome.String(), scheduler.LossMost.String()}
-}
-
 // forecast returns the condition that a loss waits for.
 func (l *Losses) forecast(d *scheduler.StoredDeletion, now time.Time) deletion.Forecast {
 	h, _ := l.hostOf(d)
@@ -98,16 +93,13 @@ func (h *LosingHost) silent() bool {
 }
 
 // words describes its pending losses.
-func (h *LosingHost) words() string { return LossWords(h.losses(), h.texts(), 0) }
-
-func (h *LosingHost) losses() uint64 { return uint64(max(h.Pending, 0)) }
-func (h *LosingHost) texts() uint64  { return min(uint64(max(h.NewTexts, 0)), h.losses()) }
+func (h *LosingHost) words() string { return LossWords(h.Pending, h.NewTexts, 0) }
 
 func (h *LosingHost) goneSoon() bool { return h.GoneAt != nil && time.Until(*h.GoneAt) <= goneSoon }
 
 // String returns a line for people.
 func (h LosingHost) String() string {
-	line := fmt.Sprintf("%s: %s pending of %s (%s)", h.Host, h.words(), counted(uint64(max(h.Documents, 0)), "document"), h.Class)
+	line := fmt.Sprintf("%s: %s pending of %s (%s)", h.Host, h.words(), Count(h.Documents, "document"), h.Class)
 	if h.Ill {
 		line += ", ill"
 	}
@@ -144,7 +136,7 @@ func (l *Losses) losing(n *PendingCounts) []LosingHost {
 type PendingCounts struct {
 	// DeletionsSince is the time when the oldest was found, nil if none is pending.
 	DeletionsSince *time.Time `json:"deletions_since,omitempty"`
-	// DeletionsByReason counts them by reason, DeletionsByClass by Classes.
+	// DeletionsByReason counts them by reason, DeletionsByClass by class.
 	DeletionsByReason map[string]uint64 `json:"deletions_by_reason,omitempty"`
 	DeletionsByClass  map[string]uint64 `json:"deletions_by_class,omitempty"`
 	// NewTexts counts those that keep the document in the index, with another text.
