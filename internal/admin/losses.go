@@ -3,13 +3,10 @@ package admin
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -86,28 +83,16 @@ const (
 	goneSoon   = 7 * 24 * time.Hour
 )
 
-// silent reports whether the host seems to be gone. Documents of other hosts may just not have been visited.
-func (h *LosingHost) silent() bool {
+// Silent reports whether the host seems to be gone. Documents of other hosts may just not have been visited.
+func (h *LosingHost) Silent() bool {
 	return h.SilentSince != nil && h.GoneAt != nil && time.Since(*h.SilentSince) >= silentTold &&
 		(h.Ill || h.Pending >= h.Documents-h.Left || h.goneSoon())
 }
 
-// words describes its pending losses.
-func (h *LosingHost) words() string { return LossWords(h.Pending, h.NewTexts, 0) }
+// Words describes its pending losses.
+func (h *LosingHost) Words() string { return LossWords(h.Pending, h.NewTexts, 0) }
 
 func (h *LosingHost) goneSoon() bool { return h.GoneAt != nil && time.Until(*h.GoneAt) <= goneSoon }
-
-// String returns a line for people.
-func (h LosingHost) String() string {
-	line := fmt.Sprintf("%s: %s pending of %s (%s)", h.Host, h.words(), Count(h.Documents, "document"), h.Class)
-	if h.Ill {
-		line += ", ill"
-	}
-	if h.silent() {
-		line += fmt.Sprintf(", no good response since %s, gone at %s", clock.Stamp(*h.SilentSince), clock.Stamp(*h.GoneAt))
-	}
-	return line
-}
 
 // losingShown is the number of hosts that a status lists.
 const losingShown = 20
@@ -186,22 +171,6 @@ func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Tim
 type EditStatus struct {
 	deletion.Edit
 	LossCounts
-}
-
-// String returns a line for people.
-func (e EditStatus) String() string {
-	var parts []string
-	if e.Pending > 0 {
-		parts = append(parts, e.Words()+" pending")
-	}
-	if e.State == deletion.EditOpen {
-		parts = append(parts, "stored URLs are being judged by it")
-	}
-	line := fmt.Sprintf("edit %d: %s", e.Number, strings.Join(parts, ", "))
-	if e.State == deletion.EditHeld {
-		line += fmt.Sprintf("; sextant deletions release --edit %d carries them out", e.Number)
-	}
-	return line
 }
 
 // PendingTally counts the pending deletions of a store, which takes a walk over them. It walks only if their number has

@@ -72,14 +72,14 @@ func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.
 	pool, losses, texts := false, 0, 0
 	for _, h := range s.Losing {
 		if h.Class == scheduler.LossMost.String() && !h.pooled {
-			words := fmt.Sprintf("%s pending of the %s of %s", h.words(), Count(h.Documents, "document"), h.Host)
+			words := fmt.Sprintf("%s pending of the %s of %s", h.Words(), Count(h.Documents, "document"), h.Host)
 			add(notices.Brake, h.Host, words).Help = stays + adviceOn(h.Pending, h.NewTexts)
 		}
 		if h.pooled && h.Class == scheduler.LossMost.String() {
 			pool = true
 			losses, texts = losses+h.Pending, texts+h.NewTexts
 		}
-		if h.silent() {
+		if h.Silent() {
 			silent := add(notices.Host, h.Host+" silent", fmt.Sprintf("no document of %s has had a good response since %s", h.Host, clock.Stamp(*h.SilentSince)))
 			silent.Since, silent.Help = *h.SilentSince, "if that continues, its documents are deleted at "+clock.Stamp(*h.GoneAt)
 			if h.goneSoon() {

@@ -312,16 +312,15 @@ func TestHosts(t *testing.T) {
 func TestHostWords(t *testing.T) {
 	soon := time.Now().Add(time.Second)
 	for want, info := range map[string]scheduler.HostInfo{
-		"http://h                                      3 URLs":      {Origin: "http://h", Waiting: [scheduler.Sources]uint64{1, 2}},
-		": the pause between two requests":                          {Until: soon},
-		": its robots.txt requires a pause":                         {Until: soon, Closing: scheduler.ByCrawlDelay},
-		": it failed; failed 3 times in a row":                      {Until: soon, Closing: scheduler.ByBackoff, Errors: 3},
-		": outside the hours":                                       {Until: soon, Closing: scheduler.ByHours},
-		": asked for":                                               {Until: soon, Closing: scheduler.ByCaller},
-		"0 URLs; ill: none of its documents is deleted or replaced": {Ill: true},
+		"":                                  {Origin: "http://h", Waiting: [scheduler.Sources]uint64{1, 2}},
+		"the pause between two requests":    {Until: soon},
+		"its robots.txt requires a pause":   {Until: soon, Closing: scheduler.ByCrawlDelay},
+		"it failed":                         {Until: soon, Closing: scheduler.ByBackoff, Errors: 3},
+		"outside the hours of its Throttle": {Until: soon, Closing: scheduler.ByHours},
+		"asked for":                         {Until: soon, Closing: scheduler.ByCaller},
 	} {
-		if h := NewHostStatus(info); !strings.Contains(h.String(), want) || (h.ClosedUntil == nil) != info.Until.IsZero() {
-			t.Errorf("%+v: %s, want %q", info, h, want)
+		if h := NewHostStatus(info); h.Why() != want || (h.ClosedUntil == nil) != info.Until.IsZero() {
+			t.Errorf("%+v: %s, want %q", info, h.Why(), want)
 		}
 	}
 }
