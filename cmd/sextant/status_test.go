@@ -78,8 +78,13 @@ func TestStatusOfRendering(t *testing.T) {
 func TestStatusLines(t *testing.T) {
 	at := time.Now().Add(-2 * time.Hour)
 	s := admin.Status{
-		Losing:   []admin.LosingHost{{Host: "http://b", Pending: 3, NewTexts: 1, Documents: 9, Class: "most", Ill: true, SilentSince: &at, GoneAt: &at}},
-		Edits:    []admin.EditStatus{{Edit: deletion.Edit{Number: 17, State: deletion.EditHeld}, LossCounts: admin.LossCounts{Pending: 1}}, {Edit: deletion.Edit{Number: 18, State: deletion.EditOpen}}},
+		Losing: []admin.LosingHost{{
+			Host: "http://b", Pending: 3, NewTexts: 1, Documents: 9, Class: "most", Ill: true, SilentSince: &at, GoneAt: &at,
+		}},
+		Edits: []admin.EditStatus{
+			{Edit: deletion.Edit{Number: 17, State: deletion.EditHeld}, LossCounts: admin.LossCounts{Pending: 1}},
+			{Edit: deletion.Edit{Number: 18, State: deletion.EditOpen}},
+		},
 		HostList: []admin.HostStatus{{Host: "http://h", Waiting: 3, ClosedUntil: &at, ClosedBy: scheduler.ByBackoff.String(), Errors: 3, Ill: true}},
 		Notices:  []notices.Status{{Receiver: "command a", Sent: 2, Failed: 1, LastError: "no"}},
 	}
@@ -89,10 +94,12 @@ func TestStatusLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"            http://b: 2 deletions and 1 new text pending of 9 documents (most), ill, no good response since " + clock.Local(at) + ", gone at " + clock.Local(at) + "\n",
+		"            http://b: 2 deletions and 1 new text pending of 9 documents (most), ill, no good response since " +
+			clock.Local(at) + ", gone at " + clock.Local(at) + "\n",
 		"rules       edit 17: 1 deletion pending; sextant deletions release --edit 17 carries them out\n",
 		"rules       edit 18: stored URLs are being judged by it\n",
-		"host        http://h                                      3 URLs; closed until " + clock.Local(at) + ": it failed; failed 3 times in a row; ill: none of its documents is deleted or replaced\n",
+		"host        http://h                                      3 URLs; closed until " + clock.Local(at) +
+			": it failed; failed 3 times in a row; ill: none of its documents is deleted or replaced\n",
 		"notices     command a: 2 sent, 1 failed: no\n",
 	} {
 		if !strings.Contains(out.String(), want) {
