@@ -104,10 +104,10 @@ func showChecked(c *cli.Context, parsed *config.File, report config.Report) erro
 	}
 	for _, crawler := range sum.Crawlers {
 		fmt.Fprintf(c.App.Writer, "Crawler %s: %s, %s, deletes on %s\n", crawler.Name,
-			count(crawler.Roots, "root"), count(crawler.Rules, "rule"), crawler.DeletesOn)
+			admin.Count(crawler.Roots, "root"), admin.Count(crawler.Rules, "rule"), crawler.DeletesOn)
 	}
 	if sum.Silenced > 0 {
-		fmt.Fprintf(c.App.Writer, "Comments in the files silence %s.\n", count(sum.Silenced, "finding"))
+		fmt.Fprintf(c.App.Writer, "Comments in the files silence %s.\n", admin.Count(sum.Silenced, "finding"))
 	}
 	return nil
 }
@@ -185,11 +185,11 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 	var problems []config.Problem
 	for i, r := range crawler.Rules.Rules {
 		if !matched[i] && !ignores(&r) {
-			problems = append(problems, config.Problem{At: r.At, Message: fmt.Sprintf("this rule matches none of %s", count(known, "known URL"))})
+			problems = append(problems, config.Problem{At: r.At, Message: fmt.Sprintf("this rule matches none of %s", admin.Count(known, "known URL"))})
 		}
 	}
 	for _, match := range slices.Sorted(maps.Keys(refreshes)) {
-		problems = append(problems, config.Problem{At: crawler.At, Message: fmt.Sprintf("the <Refresh> with %s matches none of %s", match, count(known, "known URL"))})
+		problems = append(problems, config.Problem{At: crawler.At, Message: fmt.Sprintf("the <Refresh> with %s matches none of %s", match, admin.Count(known, "known URL"))})
 	}
 	return problems, nil
 }

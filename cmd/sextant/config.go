@@ -13,13 +13,14 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
 // configPath returns the path of a command's configuration.
 func configPath(c *cli.Context) (string, error) {
 	if path := c.String("config"); path != "" {
-		return path, nil
+		return configIn(path), nil
 	}
 	beside := filepath.Join(c.String("data"), "config", config.FileName)
 	for _, path := range []string{config.FileName, beside} {
@@ -54,7 +55,7 @@ func reportErrors(c *cli.Context, report config.Report) error {
 	for _, p := range report.Errors {
 		fmt.Fprintln(c.App.ErrWriter, p)
 	}
-	return no(fmt.Errorf("the configuration has %s", count(len(report.Errors), "error")))
+	return no(fmt.Errorf("the configuration has %s", admin.Count(len(report.Errors), "error")))
 }
 
 // absoluteConfig returns the absolute path of a command's configuration.
@@ -63,10 +64,15 @@ func absoluteConfig(c *cli.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if isDir(path) {
-		path = filepath.Join(path, config.FileName)
-	}
 	return filepath.Abs(path)
+}
+
+// configIn returns the configuration at a path: the file itself, or in a folder.
+func configIn(path string) string {
+	if isDir(path) {
+		return filepath.Join(path, config.FileName)
+	}
+	return path
 }
 
 func isDir(path string) bool {

@@ -46,7 +46,7 @@ func configHistory(c *cli.Context) error {
 		}
 		return nil
 	case n > len(versions):
-		return no(fmt.Errorf("the history has %s", count(len(versions), "version")))
+		return no(fmt.Errorf("the history has %s", admin.Count(len(versions), "version")))
 	}
 	if n > 0 {
 		versions = versions[n-1 : n]

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -38,58 +35,35 @@ func deletions(c *cli.Context) error {
 	if some := len(urls) > 0 || query.Host != "" || query.Reason != "" || query.Edit != 0; some == query.All {
 		return wrongUse("deletions %s: name URLs, or write --host, --reason, --edit or --all", what)
 	}
-	if what == "drop" {
-		return dropDeletions(c, query)
+	if what == "release" {
+		if err := askRelease(c, &query); err != nil {
+			return err
+		}
 	}
-	return releaseDeletions(c, query)
+	return decideDeletions(c, what, query)
 }
 
 // decideDeletions releases or drops the selected deletions.
-func decideDeletions(c *cli.Context, do string, q admin.DeletionQuery) (done admin.Decided, err error) {
-	err = ask(c, withSettings(toChange), func(client *admin.Client) (err error) {
+func decideDeletions(c *cli.Context, do string, q admin.DeletionQuery) error {
+	var done admin.Decided
+	err := ask(c, withSettings(toChange), func(client *admin.Client) (err error) {
 		done, err = client.DecideDeletions(c.Context, do, q)
 		return err
 	})
-	return done, err
-}
-
-// releaseDeletions carries out the selected deletions.
-func releaseDeletions(c *cli.Context, q admin.DeletionQuery) error {
-	if err := askRelease(c, &q); err != nil {
-		return err
-	}
-	done, err := decideDeletions(c, "release", q)
-	if err != nil || done.Deletions == 0 && q.Edit == 0 || c.Bool("json") {
-		return noneDecided(c, q, &done, err)
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s released\n", done.Words())
-	return err
-}
-
-// dropDeletions drops the selected deletions, except those of edits.
-func dropDeletions(c *cli.Context, q admin.DeletionQuery) error {
-	done, err := decideDeletions(c, "drop", q)
-	if err != nil || done.Deletions+done.OfEdits == 0 || c.Bool("json") {
-		return noneDecided(c, q, &done, err)
-	}
-	stay := done.Stay()
-	if done.Deletions == 0 {
-		return no(errors.New(stay))
-	}
-	fmt.Fprintf(c.App.Writer, "%s dropped; their URLs are fetched again\n", done.Words())
-	if stay != "" {
-		fmt.Fprintln(c.App.Writer, stay)
-	}
-	return nil
-}
-
-// noneDecided prints the result for programs, and a message that no deletion was selected.
-func noneDecided(c *cli.Context, q admin.DeletionQuery, done *admin.Decided, err error) error {
-	if err == nil && c.Bool("json") {
-		err = json.NewEncoder(c.App.Writer).Encode(done)
+	none, words := done.Deletions+done.OfEdits == 0 && (do == "drop" || q.Edit == 0), done.Words()+" released"
+	if do == "drop" {
+		words = strings.TrimSpace(done.Words() + " dropped; their URLs are fetched again\n" + done.Stay())
 	}
 	switch {
-	case err != nil || done.Deletions+done.OfEdits > 0 || q.Edit != 0:
+	case err != nil:
+		return err
+	case c.Bool("json") || !none && (do == "release" || done.Deletions > 0):
+		err = say(c, &done, words)
+	case !none:
+		return no(errors.New(done.Stay()))
+	}
+	switch {
+	case err != nil || !none:
 		return err
 	case len(q.URLs) > 0:
 		return no(fmt.Errorf("no deletion of %s is pending: sextant deletions lists the pending ones", q.URLs[0]))
@@ -101,7 +75,7 @@ func noneDecided(c *cli.Context, q admin.DeletionQuery, done *admin.Decided, err
 // counted deletions, without later ones.
 func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 	n := len(q.URLs)
-	what := "carries out " + count(n, "deletion")
+	what := "carries out " + admin.Count(n, "deletion")
 	if n == 0 {
 		err := ask(c, withSettings(toRead), func(client *admin.Client) error {
 			var counts admin.DeletionCounts
@@ -158,24 +132,12 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if err == nil && len(counts.Items) == 0 && !c.Bool("json") {
 		fmt.Fprintln(c.App.ErrWriter, noDeletion)
 	}
-	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	for i, g := range counts.Items {
-		if i == 0 && !c.Bool("json") {
-			fmt.Fprintln(table, "pending\t"+strings.Join(by, "\t"))
+	if c.Bool("json") {
+		for _, g := range counts.Items {
+			err = errors.Join(err, jsonTo(c.App.Writer).Encode(g))
 		}
-		edit := "-"
-		if g.Edit != 0 {
-			edit = strconv.FormatUint(g.Edit, 10)
-		}
-		cells := map[string]string{"host": g.Host, "reason": cmp.Or(g.Reason, "-"), "class": g.Class, "edit": edit}
-		err = errors.Join(err, show(c, g, func() error {
-			fmt.Fprint(table, g.Pending)
-			for _, name := range by {
-				fmt.Fprint(table, "\t"+cells[name])
-			}
-			_, err := fmt.Fprintln(table)
-			return err
-		}))
+		return err
 	}
-	return errors.Join(err, table.Flush())
+	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	return errors.Join(err, texts(table, unpainted)("deletion counts", map[string]any{"By": by, "Items": counts.Items}), table.Flush())
 }

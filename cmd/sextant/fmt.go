@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -59,9 +58,7 @@ func toFormat(c *cli.Context) (name string, text []byte, err error) {
 			return "", nil, err
 		}
 	}
-	if isDir(name) {
-		name = filepath.Join(name, config.FileName)
-	}
+	name = configIn(name)
 	text, err = os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil, fmt.Errorf("%w: name a %s, or a folder that contains one", err, config.FileName)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -15,14 +14,14 @@ func refresh(c *cli.Context) error {
 		return err
 	}
 	done, err := asked(c, toSelect, (*admin.Client).Refresh, selection)
-	if err != nil && done.URLs == 0 {
+	if err != nil {
 		return err
 	}
-	words := count(done.URLs, "URL") +
+	words := admin.Count(done.URLs, "URL") +
 		fmt.Sprintf(" queued; %d were already queued, %d are excluded by the rules", done.Waiting, done.Excluded)
 	if done.HeldUp > 0 {
-		words += "\n" + count(done.HeldUp, "URL") + " of these could not be requested recently, and wait until " +
+		words += "\n" + admin.Count(done.HeldUp, "URL") + " of these could not be requested recently, and wait until " +
 			"robots.txt, proxy or log-in is available: sextant explain shows which"
 	}
-	return errors.Join(err, say(c, done, words)) // err happened after that
+	return say(c, done, words)
 }

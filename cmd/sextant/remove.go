@@ -22,17 +22,17 @@ func remove(c *cli.Context) error {
 		return err
 	}
 	done, err := asked(c, toSelect, (*admin.Client).Remove, selection)
-	if err != nil && done.URLs == 0 {
+	if err != nil {
 		return err
 	}
-	words := fmt.Sprintf("%s removed, %s for the indexer", count(done.URLs, "URL"), count(done.Deletions, "deletion"))
+	words := fmt.Sprintf("%s removed, %s for the indexer", admin.Count(done.URLs, "URL"), admin.Count(done.Deletions, "deletion"))
 	if done.Unknown > 0 {
-		words += fmt.Sprintf("\n%s unknown: on the kill list", count(done.Unknown, "URL"))
+		words += fmt.Sprintf("\n%s unknown: on the kill list", admin.Count(done.Unknown, "URL"))
 	}
 	if len(done.Roots) > 0 {
 		words += "\nroots of the configuration stay: " + join(done.Roots)
 	}
-	return errors.Join(err, say(c, done, words)) // err happened after that
+	return say(c, done, words)
 }
 
 // askRemoval asks for confirmation of a large removal, on a terminal; elsewhere --yes confirms.
@@ -45,7 +45,7 @@ func askRemoval(c *cli.Context, selection admin.Selection) error {
 	if err != nil || n.URLs <= admin.RemovedUnasked && !selection.All {
 		return err
 	}
-	what := fmt.Sprintf("%s and deletes %s", count(n.URLs, "URL"), count(n.Documents, "document"))
+	what := fmt.Sprintf("%s and deletes %s", admin.Count(n.URLs, "URL"), admin.Count(n.Documents, "document"))
 	return sure(c, "remove", "forgets "+what, "nothing was removed")
 }
 

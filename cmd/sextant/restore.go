@@ -51,7 +51,7 @@ func restore(c *cli.Context) error {
 		return err
 	}
 	words := fmt.Sprintf("%s and %s restored to %s, %s",
-		count(int(report.URLs), "URL"), count(int(report.Orders), "order"), h.Dir, count(int(report.Faults), "fault"))
+		admin.Count(int(report.URLs), "URL"), admin.Count(int(report.Orders), "order"), h.Dir, admin.Count(int(report.Faults), "fault"))
 	record := map[string]any{"data": h.Dir, "urls": report.URLs, "orders": report.Orders, "faults": report.Faults}
 	if err := say(c, record, words); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
@@ -102,7 +103,7 @@ func copiesLeft(crawls []service.CrawlSummary) error {
 	if left == 0 {
 		return nil
 	}
-	return &failure{exitLeft, fmt.Errorf("documents left the index, but %s that should replace them %s not fetched yet: run it again", count(left, "page"), map[bool]string{true: "was", false: "were"}[left == 1])}
+	return &failure{exitLeft, fmt.Errorf("documents left the index, but %s that should replace them %s not fetched yet: run it again", admin.Count(left, "page"), map[bool]string{true: "was", false: "were"}[left == 1])}
 }
 
 // checkRun returns an error for an invalid command line.

@@ -14,8 +14,11 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/clock"
+	"github.com/sextant-crawler/sextant/internal/notices"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/scheduler/store"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 // TestWatch: the status is printed again at each tick, and a look that the user breaks off is not.
@@ -42,7 +45,7 @@ func TestStatusOfFullDisk(t *testing.T) {
 	const line = "disk        399 MiB free, 512 MiB needed: nothing is stored\n"
 	for free, want := range map[int64]bool{399: true, 512: false} {
 		var out strings.Builder
-		s := admin.Status{Store: &admin.StoreStatus{DiskFree: free << 20, DiskSize: 100 << 30, DiskNeeded: 512 << 20}}
+		s := admin.Status{Store: &admin.StoreStatus{Stats: store.Stats{Stats: kv.Stats{DiskFree: free << 20, DiskSize: 100 << 30, DiskNeeded: 512 << 20}}}}
 		if err := printStatus(&out, &s, unpainted); err != nil {
 			t.Fatal(err)
 		}
@@ -66,6 +69,40 @@ func TestStatusOfRendering(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), "rendered    "+want) {
+			t.Errorf("%q is not in\n%s", want, &out)
+		}
+	}
+}
+
+// TestStatusLines: hosts, edits and receivers have a line each.
+func TestStatusLines(t *testing.T) {
+	at := time.Now().Add(-2 * time.Hour)
+	s := admin.Status{
+		Losing: []admin.LosingHost{{
+			Host: "http://b", Pending: 3, NewTexts: 1, Documents: 9, Class: "most", Ill: true, SilentSince: &at, GoneAt: &at,
+		}},
+		Edits: []admin.EditStatus{
+			{Edit: deletion.Edit{Number: 17, State: deletion.EditHeld}, LossCounts: admin.LossCounts{Pending: 1}},
+			{Edit: deletion.Edit{Number: 18, State: deletion.EditOpen}},
+		},
+		HostList: []admin.HostStatus{{Host: "http://h", Waiting: 3, ClosedUntil: &at, ClosedBy: scheduler.ByBackoff.String(), Errors: 3, Ill: true}},
+		Notices:  []notices.Status{{Receiver: "command a", Sent: 2, Failed: 1, LastError: "no"}},
+	}
+	s.Outbox.Pending = 4
+	var out strings.Builder
+	if err := printStatus(&out, &s, unpainted); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"            http://b: 2 deletions and 1 new text pending of 9 documents (most), ill, no good response since " +
+			clock.Local(at) + ", gone at " + clock.Local(at) + "\n",
+		"rules       edit 17: 1 deletion pending; sextant deletions release --edit 17 carries them out\n",
+		"rules       edit 18: stored URLs are being judged by it\n",
+		"host        http://h                                      3 URLs; closed until " + clock.Local(at) +
+			": it failed; failed 3 times in a row; ill: none of its documents is deleted or replaced\n",
+		"notices     command a: 2 sent, 1 failed: no\n",
+	} {
+		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)
 		}
 	}

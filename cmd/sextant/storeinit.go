@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 )
 
@@ -49,6 +50,6 @@ func storeInit(c *cli.Context) error {
 		"-- %s: %s. The nodes, and a role that only reads, need this, under names of your choice:\n%s;\n"+
 			"-- Values that are replaced often are reclaimed in time with:\n"+
 			"ALTER SYSTEM SET autovacuum_naptime = '10s'; SELECT pg_reload_conf();\n",
-		count(len(schemas), "schema"), strings.Join(schemas, ", "), strings.Join(statements, ";\n"))
+		admin.Count(len(schemas), "schema"), strings.Join(schemas, ", "), strings.Join(statements, ";\n"))
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -62,7 +61,7 @@ func testRules(c *cli.Context) error {
 		}
 	}
 	if !c.Bool("json") {
-		fmt.Fprintf(c.App.Writer, "%s, %d failed\n", count(cases, "case"), failed)
+		fmt.Fprintf(c.App.Writer, "%s, %d failed\n", admin.Count(cases, "case"), failed)
 	}
 	if failed > 0 {
 		return no(nil)
@@ -78,9 +77,6 @@ func caseFiles(c *cli.Context) ([]string, error) {
 	path, err := configPath(c)
 	if err != nil {
 		return nil, err
-	}
-	if isDir(path) {
-		path = filepath.Join(path, config.FileName)
 	}
 	beside := admin.CasesPath(path)
 	if _, err := os.Stat(beside); err != nil {

@@ -49,7 +49,7 @@ func textFunctions(p paint) template.FuncMap {
 			return words
 		},
 		"comma": func(n any) string { return comma(whole(n)) },
-		"count": func(n any, thing string) string { return count(whole(n), thing) },
+		"count": func(n any, thing string) string { return admin.Count(whole(n), thing) },
 		"size":  func(n any) string { return size(whole(n)) },
 		"less":  func(n, by any) int64 { return max(whole(n)-whole(by), 0) },
 		"plural": func(n uint64, one, more string) string {

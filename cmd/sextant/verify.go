@@ -21,7 +21,7 @@ func verify(c *cli.Context) error {
 		if name != "" {
 			name += ": "
 		}
-		sums := fmt.Sprintf("%s%s, %s", name, count(v.URLs, "URL"), count(len(v.Faults), "fault"))
+		sums := fmt.Sprintf("%s%s, %s", name, admin.Count(v.URLs, "URL"), admin.Count(len(v.Faults), "fault"))
 		return say(c, v, strings.Join(append(v.Faults, sums), "\n"))
 	})
 	if err == nil && faults > 0 {

@@ -50,14 +50,6 @@ func comma[N int | int64 | uint64](n N) string {
 	return humanize.Comma(int64(n)) //nolint:gosec // no count is so large
 }
 
-// count returns a number with its noun.
-func count[N int | int64 | uint64](n N, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return comma(n) + " " + thing + "s"
-}
-
 // size formats a number of bytes, as in 9.9 MiB.
 func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) } //nolint:gosec // not negative
 

@@ -21,45 +21,36 @@ func CasesPath(config string) string { return filepath.Join(filepath.Dir(config)
 
 // cases reads the file; its text is empty if there is none. Only a regular file in the folder of the configuration is
 // read and replaced.
-func (s *Server) cases() (folder *os.Root, text []byte, mode fs.FileMode, err error) {
-	path, err := filepath.EvalSymlinks(s.config.Path())
+func (s *Server) cases() (path string, text []byte, mode fs.FileMode, err error) {
+	config, err := filepath.EvalSymlinks(s.config.Path())
 	if err != nil {
-		return nil, nil, 0, err
+		return "", nil, 0, err
 	}
-	opened, err := os.OpenRoot(filepath.Dir(path))
+	own, err := os.Stat(config)
 	if err != nil {
-		return nil, nil, 0, err
+		return "", nil, 0, err
 	}
-	defer func() {
-		if err != nil {
-			_ = opened.Close()
-		}
-	}()
-	config, err := opened.Stat(filepath.Base(path))
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	info, err := opened.Lstat(casesName)
+	path = CasesPath(config)
+	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return opened, nil, config.Mode().Perm(), nil
+		return path, nil, own.Mode().Perm(), nil
 	case err != nil:
-		return nil, nil, 0, err
+		return "", nil, 0, err
 	case !info.Mode().IsRegular():
-		return nil, nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is not a regular file: edit it on the machine")}
+		return "", nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is not a regular file: edit it on the machine")}
 	case info.Size() > maxCasesBytes:
-		return nil, nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is larger than 4 MiB: edit it on the machine")}
+		return "", nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is larger than 4 MiB: edit it on the machine")}
 	}
-	text, err = opened.ReadFile(casesName)
-	return opened, text, info.Mode().Perm(), err
+	text, err = os.ReadFile(path)
+	return path, text, info.Mode().Perm(), err
 }
 
 func (s *Server) readCases(c *call) (any, error) {
-	folder, text, _, err := s.cases()
+	_, text, _, err := s.cases()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = folder.Close() }()
 	return c.handOut(casesMedia, casesName, text), nil
 }
 
@@ -81,15 +72,13 @@ func (s *Server) writeCases(c *call) (any, error) {
 	if len(errs) > 0 {
 		return nil, &Declined{Err: errors.Join(errs...)}
 	}
-	folder, before, mode, err := s.cases()
+	path, before, mode, err := s.cases()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = folder.Close() }()
 	if !matches(match, configTag(before)) {
 		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the test cases were changed in the meantime: read them again, and repeat your change")
 	}
-	path := filepath.Join(folder.Name(), casesName)
 	if err := atomicfile.Write(path, mode, text); err != nil {
 		return nil, unwritable(path, err)
 	}

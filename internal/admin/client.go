@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -245,37 +245,56 @@ func (c *Client) Status(ctx context.Context) ([]Status, error) {
 // Submit submits URLs, in several requests if they are many. After an error it returns
 // the results so far.
 func (c *Client) Submit(ctx context.Context, urls []string) (all []crawl.Submitted, err error) {
-	body := func(batch []string) any { return urlList{batch} }
-	err = postBatches(ctx, c, "/add", nil, urls, body, func(out []crawl.Submitted) { all = append(all, out...) })
-	return all, err
+	for batch := range slices.Chunk(urls, batchURLs) {
+		var out []crawl.Submitted
+		if err := c.Post(ctx, "/add", nil, urlList{batch}, &out); err != nil {
+			return all, err
+		}
+		all = append(all, out...)
+	}
+	return all, nil
 }
+
+// batchURLs is the number of URLs that a request submits.
+const batchURLs = 1000
 
 // urlList is the body of commands on URLs.
 type urlList struct {
 	URLs []string `json:"urls"`
 }
 
-// Limits of the URLs of one request, far below those of the server.
-const (
-	batchURLs  = 2000
-	batchBytes = 1 << 20
-)
+// Refresh queues the selected URLs again.
+func (c *Client) Refresh(ctx context.Context, s Selection) (done crawl.Refreshed, err error) {
+	err = c.Post(ctx, "/refresh", nil, s, &done)
+	return done, err
+}
 
-// batches cuts a list into parts that fit into a request; an empty list is one part.
-func batches(urls []string) iter.Seq[[]string] {
-	return func(yield func([]string) bool) {
-		size, start := 0, 0
-		for i, u := range urls {
-			if i-start == batchURLs || i > start && size+len(u) > batchBytes {
-				if !yield(urls[start:i]) {
-					return
-				}
-				size, start = 0, i
-			}
-			size += len(u)
-		}
-		yield(urls[start:])
+// CountSelected counts the selected URLs that Remove would remove.
+func (c *Client) CountSelected(ctx context.Context, s Selection) (n crawl.SelectedCount, err error) {
+	err = c.Post(ctx, "/selected", nil, s, &n)
+	return n, err
+}
+
+// Remove removes the selected URLs, regardless of their number.
+func (c *Client) Remove(ctx context.Context, s Selection) (done crawl.Removed, err error) {
+	err = c.Post(ctx, "/remove", withYes(), s, &done)
+	return done, err
+}
+
+// withYes confirms large changes.
+func withYes() url.Values { return url.Values{"yes": {"true"}} }
+
+// Backup writes a copy of the store to w. After an error it is incomplete.
+func (c *Client) Backup(ctx context.Context, w io.Writer) error {
+	answer, err := c.Ask(ctx, http.MethodGet, apiPath+"/backup", nil, nil, nil)
+	if err != nil {
+		return err
 	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(w, answer.Body); err != nil {
+		return fmt.Errorf("the backup was cut off: %w", err)
+	}
+	return nil
 }
 
 // Ready reports by its error why the service is not ready; one that waits for another node's place wraps ErrStandingBy.

@@ -55,7 +55,7 @@ func confirmed(c *call, s crawl.Selection) error {
 	}
 	return newProblem(http.StatusConflict, codeUnconfirmed,
 		"this removes %s and deletes %s: if that is intended, send it with yes=true in the query",
-		counted(uint64(max(n.URLs, 0)), "URL"), counted(uint64(max(n.Documents, 0)), "document"))
+		Count(n.URLs, "URL"), Count(n.Documents, "document"))
 }
 
 // reloadOptions reads the options of a request that reloads the configuration.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -107,15 +108,25 @@ type remoteAddr string
 func (remoteAddr) Network() string  { return "tcp" }
 func (a remoteAddr) String() string { return string(a) }
 
-// admitFrom admits a connection from an address; nil is none, as closed says later.
-func admitFrom(cs *connections, remote string) (c *connection, closed func() bool) {
+// admitFrom opens a connection from an address; closed reports whether it was closed.
+func admitFrom(cs *connections, remote string) (c net.Conn, closed func() bool) {
 	near, far := net.Pipe()
-	c = cs.admit(remoteConn{near, remote})
+	c = remoteConn{near, remote}
+	cs.changed(c, http.StateNew)
 	return c, func() bool {
 		_ = far.SetReadDeadline(time.Now().Add(-time.Second))
 		_, err := far.Read(make([]byte, 1))
 		return errors.Is(err, io.EOF)
 	}
+}
+
+// from counts the open connections by address.
+func (cs *connections) from() map[netip.Addr]int {
+	from := map[netip.Addr]int{}
+	for _, c := range cs.open {
+		from[c.address]++
+	}
+	return from
 }
 
 // TestConnectionsPerAddress: an address that has all that it may closes its own, oldest
@@ -126,7 +137,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 	var closed []func() bool
 	for i := range maxPerAddress + 2 {
 		c, f := admitFrom(cs, fmt.Sprintf("[2001:db8::%x]:%d", i, i)) // of one network
-		if c == nil {
+		if cs.open[c] == nil {
 			t.Fatalf("%d is refused", i)
 		}
 		closed = append(closed, f)
@@ -136,61 +147,59 @@ func TestConnectionsPerAddress(t *testing.T) {
 			t.Errorf("%d is closed: %v", i, !want)
 		}
 	}
-	if otherClosed() || len(cs.open) != maxPerAddress+1 || len(cs.from) != 2 {
-		t.Errorf("%d are open from %d addresses", len(cs.open), len(cs.from))
+	if otherClosed() || len(cs.open) != maxPerAddress+1 || len(cs.from()) != 2 {
+		t.Errorf("%d are open from %d addresses", len(cs.open), len(cs.from()))
 	}
 }
 
 // request begins a request on a connection, of somebody with a role.
-func request(t *testing.T, c *connection, role Role) (end func()) {
-	r := httptest.NewRequestWithContext(withConnection(t.Context(), c), "GET", "/", nil)
-	r, end = begin(httptest.NewRecorder(), r)
+func request(t *testing.T, cs *connections, c net.Conn, role Role) (end func()) {
+	cs.changed(c, http.StateActive)
 	if role >= Reader {
-		admitted(r)
-		admitted(r) // within it another one is made
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), connectionKey{}, c), "GET", "/", nil)
+		cs.admitted(r)
+		cs.admitted(r) // within it another one is made
 	}
-	return end
+	return func() { cs.changed(c, http.StateIdle) }
 }
 
 // TestConnectionsAtWork: while all are at work a new one is refused; otherwise strangers are closed first, then the
 // longest idle one.
 func TestConnectionsAtWork(t *testing.T) {
 	cs := newConnections()
-	var all []*connection
+	var all []net.Conn
 	var closed []func() bool
 	var ends []func()
 	for i := range maxConnections {
 		c, f := admitFrom(cs, fmt.Sprintf("192.0.2.%d:1", i%200))
-		all, closed, ends = append(all, c), append(closed, f), append(ends, request(t, c, Reader))
+		all, closed, ends = append(all, c), append(closed, f), append(ends, request(t, cs, c, Reader))
 	}
-	if c, _ := admitFrom(cs, "198.51.100.1:1"); c != nil {
+	if c, closed := admitFrom(cs, "198.51.100.1:1"); cs.open[c] != nil || !closed() {
 		t.Error("one too many is let in")
 	}
-	another := request(t, all[3], Reader) // as HTTP/2 has it
-	for _, i := range []int{2, 3, 0, 1, 4} {
+	for _, i := range []int{2, 0, 1, 4} {
 		ends[i]()
 	}
-	request(t, all[1], Nobody)()
-	request(t, all[4], Local) // is being answered
+	request(t, cs, all[1], Nobody)()
+	request(t, cs, all[4], Local) // is being answered
 	for _, i := range []int{1, 4, 2, 0, -1} {
 		if i >= 0 && closed[i]() {
 			t.Errorf("%d is closed already", i)
 		}
 		c, _ := admitFrom(cs, "198.51.100.1:1")
-		if (c == nil) != (i < 0) || i >= 0 && !closed[i]() {
+		if (cs.open[c] == nil) != (i < 0) || i >= 0 && !closed[i]() {
 			t.Fatalf("%d is not closed for a new one", i)
 		}
-		if c != nil {
-			request(t, c, Operator)
+		if i >= 0 {
+			ends[i]() // the server sees later that it is closed
+			request(t, cs, c, Operator)
 		}
 	}
-	another()
 	for _, c := range all {
-		_ = c.Close()
-		_ = c.Close() // as the server and TLS do
+		cs.changed(c, http.StateClosed)
 	}
-	if len(cs.open) != 4 || cs.from[addressOf("198.51.100.1:1")] != 4 || len(cs.from) != 1 {
-		t.Errorf("%d are open from %d addresses", len(cs.open), len(cs.from))
+	if len(cs.open) != 4 || cs.from()[addressOf("198.51.100.1:1")] != 4 {
+		t.Errorf("%d are open from %d addresses", len(cs.open), len(cs.from()))
 	}
 }
 

@@ -23,7 +23,7 @@ type Deletion struct {
 	LastSeen time.Time `json:"last_seen"`
 	Visits   int       `json:"visits"` // that saw it; 0 for those of an edit
 	Reason   string    `json:"reason"`
-	Class    string    `json:"class"` // one of Classes
+	Class    string    `json:"class"` // few, some, most or edit
 	// NotBefore is the time when it can leave by itself, nil if unknown. WaitsFor is its condition until then, a
 	// deletion.Need.
 	NotBefore *time.Time `json:"not_before,omitempty"`

@@ -83,17 +83,11 @@ func (n *Decided) Stay() string {
 	if n.OfEdits == 0 {
 		return ""
 	}
-	words := LossWords(uint64(max(n.OfEdits, 0)), 0, uint64(max(n.Moves, 0)))
+	words := LossWords(n.OfEdits, 0, n.Moves)
 	if n.OfEdits == 1 {
 		return words + " by an edit of the rules stays: reverting the edit cancels it"
 	}
 	return words + " by an edit of the rules stay: reverting the edit cancels them"
-}
-
-// Add adds the counts of another request.
-func (n *Decided) Add(other Decided) {
-	n.Deletions, n.NewTexts = n.Deletions+other.Deletions, n.NewTexts+other.NewTexts
-	n.Moves, n.OfEdits = n.Moves+other.Moves, n.OfEdits+other.OfEdits
 }
 
 func (s *Server) release(c *call) (any, error) {
@@ -126,19 +120,15 @@ func confirmedRelease(c *call, q *DeletionQuery) (n Decided, err error) {
 
 // count counts the deletions that the query selects.
 func (q *DeletionQuery) count(ctx context.Context, list DeletionLister) (n Decided, err error) {
+	var all LossCounts
 	err = q.Each(ctx, list, func(d scheduler.StoredDeletion) error {
-		n.Deletions++
-		if d.Replaces {
-			n.NewTexts++
-		}
-		if d.Reason == scheduler.ReasonTarget {
-			n.Moves++
-		}
+		all.add(&d)
 		if d.Edit != 0 {
 			n.OfEdits++
 		}
 		return nil
 	})
+	n.Deletions, n.NewTexts, n.Moves = int(all.Pending), int(all.NewTexts), int(all.Moves) //nolint:gosec // none is so large
 	return n, err
 }
 
@@ -177,14 +167,13 @@ func decided(c *call, done Decided, err error) (any, error) {
 
 // DecideDeletions releases or drops the selected deletions, however many, and returns their number. Those of edits are
 // not dropped. URLs of dropped ones are fetched again.
-func (c *Client) DecideDeletions(ctx context.Context, do string, q DeletionQuery) (all Decided, err error) {
+func (c *Client) DecideDeletions(ctx context.Context, do string, q DeletionQuery) (done Decided, err error) {
 	var word url.Values
 	if do == "release" {
 		word = withYes()
 	}
-	body := func(batch []string) any { q.URLs = batch; return q }
-	err = postBatches(ctx, c, "/deletions/"+do, word, q.URLs, body, all.Add)
-	return all, err
+	err = c.Post(ctx, "/deletions/"+do, word, q, &done)
+	return done, err
 }
 
 // deletionOf returns the deletion of a URL whose record has one; nil if it was decided in the meantime.

@@ -34,9 +34,5 @@ func (s *Server) events(c *call) (any, error) {
 		}
 		return nil
 	})
-	if p, ok := page.(Page); ok {
-		p.Total = len(all)
-		page = p
-	}
-	return page, err
+	return withTotal(page, len(all)), err
 }

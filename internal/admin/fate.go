@@ -237,7 +237,7 @@ func (a *Answer) addDeletion(s *StoredExplanation) {
 	case d.Edit != 0:
 		note("%s", d.cancels())
 	case a.Reason != scheduler.ReasonItemGone:
-		note("Seen by %s, the last time at %s. %s", counted(uint64(max(d.Visits, 0)), "visit"), clock.Stamp(d.LastSeen), d.cancels())
+		note("Seen by %s, the last time at %s. %s", Count(d.Visits, "visit"), clock.Stamp(d.LastSeen), d.cancels())
 	}
 	a.Help = d.Help()
 }

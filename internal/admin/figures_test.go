@@ -2,6 +2,7 @@ package admin
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -31,9 +33,13 @@ func TestFiguresAreTold(t *testing.T) {
 	var s Status
 	figures := map[float64]string{}
 	number(reflect.ValueOf(&s).Elem(), "", figures)
+	helps := map[any]string{}
 	for _, m := range metrics() {
 		if m.value != nil {
-			m.value(&s, func(v float64, _ ...string) { delete(figures, v) })
+			m.value(&s, func(v float64, _ ...string) {
+				delete(figures, v)
+				helps[v] = m.help
+			})
 		}
 	}
 	for _, path := range slices.Sorted(maps.Values(figures)) {
@@ -46,11 +52,21 @@ func TestFiguresAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	described := loadAPI(t).Components.Schemas["Status"].Value.Properties
-	for name := range members {
-		if described[name] == nil {
-			t.Errorf("%s is not described in openapi.yaml", name)
+	for name, value := range members {
+		if n, single := value.(float64); described[name] == nil && single && *update {
+			describe(t, name, helps[n])
+		} else if described[name] == nil {
+			t.Errorf("%s is not described in openapi.yaml: -update describes a single number that is a metric", name)
 		}
 	}
+}
+
+// describe adds a member of Status to openapi.yaml.
+func describe(t *testing.T, name, help string) {
+	const after = "        started_at: {type: string, format: date-time, description: \"when the service started\"}\n"
+	text := string(testdir.Read(t, "openapi.yaml"))
+	line := fmt.Sprintf("        %s: {type: number, description: %q}\n", name, strings.TrimSuffix(help, "."))
+	testdir.Write(t, "openapi.yaml", strings.Replace(text, after, after+line, 1))
 }
 
 // number gives each number and time below v a value of its own, and notes it with its path.

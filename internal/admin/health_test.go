@@ -13,6 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/notices"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/scheduler/store"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 // testTime is a moment.
@@ -22,7 +24,7 @@ var testTime = time.Unix(1_700_000_000, 0)
 func TestProblems(t *testing.T) {
 	const miB = 1 << 20
 	disk := func(free int64) *StoreStatus {
-		return &StoreStatus{DiskFree: free, DiskSize: 100 << 30, DiskNeeded: 512 * miB}
+		return &StoreStatus{Stats: store.Stats{Stats: kv.Stats{DiskFree: free, DiskSize: 100 << 30, DiskNeeded: 512 * miB}}}
 	}
 	for name, tt := range map[string]struct {
 		status Status
@@ -36,7 +38,7 @@ func TestProblems(t *testing.T) {
 		"stopping":         {Status{Status: crawl.Status{IdleCode: crawl.IdleStopping}}, notReadyStopping},
 		"disk":             {Status{Store: disk(511 * miB)}, notReadyDisk},
 		"disk just enough": {Status{Store: disk(512 * miB)}, ""},
-		"disk not known":   {Status{Store: &StoreStatus{DiskNeeded: 1}}, ""},
+		"disk not known":   {Status{Store: &StoreStatus{Stats: store.Stats{Stats: kv.Stats{DiskNeeded: 1}}}}, ""},
 	} {
 		got := ""
 		for _, p := range tt.status.problems() {
@@ -81,7 +83,7 @@ func TestDiskLow(t *testing.T) {
 		{8 * giB, giB, false}, {8 * giB, giB - 1, true}, // 5 % is less than the store needs
 		{0, 0, false},
 	} {
-		s := StoreStatus{DiskSize: tt.size, DiskFree: tt.free, DiskNeeded: need}
+		s := StoreStatus{Stats: store.Stats{Stats: kv.Stats{DiskSize: tt.size, DiskFree: tt.free, DiskNeeded: need}}}
 		if low := s.DiskLow(); low != tt.low {
 			t.Errorf("%d of %d free: %v", tt.free, tt.size, low)
 		}

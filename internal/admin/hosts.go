@@ -2,12 +2,10 @@ package admin
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"slices"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -40,38 +38,6 @@ func NewHostStatus(info scheduler.HostInfo) HostStatus {
 		h.Address = info.Address.String()
 	}
 	return h
-}
-
-// String returns a line for people.
-func (h HostStatus) String() string {
-	line := fmt.Sprintf("%-40s %6d URLs", h.Host, h.Waiting)
-	if h.ClosedUntil != nil {
-		line += "; closed until " + clock.Stamp(h.ClosedUntil.Round(time.Second)) + ": " + closedWords(h.ClosedBy)
-	}
-	if h.Errors > 0 {
-		line += fmt.Sprintf("; failed %d times in a row", h.Errors)
-	}
-	if h.Ill {
-		line += "; ill: none of its documents is deleted or replaced"
-	}
-	return line
-}
-
-// closedWords describes a scheduler.Closing.
-func closedWords(reason string) string {
-	words := map[string]string{
-		scheduler.ByThrottle.String():   "the pause between two requests",
-		scheduler.ByCrawlDelay.String(): "its robots.txt requires a pause",
-		scheduler.ByBackoff.String():    "it failed",
-		scheduler.ByRetryAfter.String(): "it requested a pause with Retry-After",
-		scheduler.ByHours.String():      "outside the hours of its Throttle",
-		scheduler.ByAddress.String():    "another host at its address was visited",
-		scheduler.ByStore.String():      "the outcome of a visit could not be stored",
-	}[reason]
-	if words == "" {
-		return reason
-	}
-	return words
 }
 
 // allHosts lists the hosts of all stored URLs.
@@ -113,10 +79,15 @@ func (s *Server) ill(c *call) (any, error) {
 
 // Why describes why the host is closed; empty if it is not.
 func (h HostStatus) Why() string {
-	if h.ClosedUntil == nil {
-		return ""
-	}
-	return closedWords(h.ClosedBy)
+	return cmp.Or(map[string]string{
+		scheduler.ByThrottle.String():   "the pause between two requests",
+		scheduler.ByCrawlDelay.String(): "its robots.txt requires a pause",
+		scheduler.ByBackoff.String():    "it failed",
+		scheduler.ByRetryAfter.String(): "it requested a pause with Retry-After",
+		scheduler.ByHours.String():      "outside the hours of its Throttle",
+		scheduler.ByAddress.String():    "another host at its address was visited",
+		scheduler.ByStore.String():      "the outcome of a visit could not be stored",
+	}[h.ClosedBy], h.ClosedBy)
 }
 
 // hosts lists the hosts with the longest queues, then some that rest longest. The list

@@ -8,8 +8,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// maxConfigBytes is the largest body that holds a configuration.
-const maxConfigBytes = 64 << 20
+// largeBody is the largest body of an operator's request that holds a configuration, or a list of URLs.
+const largeBody = 64 << 20
 
 // maxExplained bounds the URLs of one request.
 const maxExplained = 1000

@@ -61,6 +61,15 @@ func list(s *Server, c *call, what string, each func(fn func(item any, at string
 	return page, err
 }
 
+// withTotal adds the length of the whole list to an answer of list.
+func withTotal(answer any, total int) any {
+	if page, ok := answer.(Page); ok {
+		page.Total = total
+		return page
+	}
+	return answer
+}
+
 // lines streams a list; limit 0 is all of it.
 func (s *Server) lines(c *call, what string, limit int, each func(fn func(item any, at string) error) error) (any, error) {
 	c.w.Header().Set("Content-Type", jsonLines)

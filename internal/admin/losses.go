@@ -3,13 +3,10 @@ package admin
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -55,11 +52,6 @@ func (l *Losses) class(d *scheduler.StoredDeletion, now time.Time) string {
 	return l.forecast(d, now).Class.String()
 }
 
-// Classes returns the words for the classes of deletions, in the order of output.
-func Classes() []string {
-	return []string{classOfEdits, scheduler.LossFew.String(), scheduler.LossSome.String(), scheduler.LossMost.String()}
-}
-
 // forecast returns the condition that a loss waits for.
 func (l *Losses) forecast(d *scheduler.StoredDeletion, now time.Time) deletion.Forecast {
 	h, _ := l.hostOf(d)
@@ -91,31 +83,16 @@ const (
 	goneSoon   = 7 * 24 * time.Hour
 )
 
-// silent reports whether the host seems to be gone. Documents of other hosts may just not have been visited.
-func (h *LosingHost) silent() bool {
+// Silent reports whether the host seems to be gone. Documents of other hosts may just not have been visited.
+func (h *LosingHost) Silent() bool {
 	return h.SilentSince != nil && h.GoneAt != nil && time.Since(*h.SilentSince) >= silentTold &&
 		(h.Ill || h.Pending >= h.Documents-h.Left || h.goneSoon())
 }
 
-// words describes its pending losses.
-func (h *LosingHost) words() string { return LossWords(h.losses(), h.texts(), 0) }
-
-func (h *LosingHost) losses() uint64 { return uint64(max(h.Pending, 0)) }
-func (h *LosingHost) texts() uint64  { return min(uint64(max(h.NewTexts, 0)), h.losses()) }
+// Words describes its pending losses.
+func (h *LosingHost) Words() string { return LossWords(h.Pending, h.NewTexts, 0) }
 
 func (h *LosingHost) goneSoon() bool { return h.GoneAt != nil && time.Until(*h.GoneAt) <= goneSoon }
-
-// String returns a line for people.
-func (h LosingHost) String() string {
-	line := fmt.Sprintf("%s: %s pending of %s (%s)", h.Host, h.words(), counted(uint64(max(h.Documents, 0)), "document"), h.Class)
-	if h.Ill {
-		line += ", ill"
-	}
-	if h.silent() {
-		line += fmt.Sprintf(", no good response since %s, gone at %s", clock.Stamp(*h.SilentSince), clock.Stamp(*h.GoneAt))
-	}
-	return line
-}
 
 // losingShown is the number of hosts that a status lists.
 const losingShown = 20
@@ -144,7 +121,7 @@ func (l *Losses) losing(n *PendingCounts) []LosingHost {
 type PendingCounts struct {
 	// DeletionsSince is the time when the oldest was found, nil if none is pending.
 	DeletionsSince *time.Time `json:"deletions_since,omitempty"`
-	// DeletionsByReason counts them by reason, DeletionsByClass by Classes.
+	// DeletionsByReason counts them by reason, DeletionsByClass by class.
 	DeletionsByReason map[string]uint64 `json:"deletions_by_reason,omitempty"`
 	DeletionsByClass  map[string]uint64 `json:"deletions_by_class,omitempty"`
 	// NewTexts counts those that keep the document in the index, with another text.
@@ -194,22 +171,6 @@ func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Tim
 type EditStatus struct {
 	deletion.Edit
 	LossCounts
-}
-
-// String returns a line for people.
-func (e EditStatus) String() string {
-	var parts []string
-	if e.Pending > 0 {
-		parts = append(parts, e.Words()+" pending")
-	}
-	if e.State == deletion.EditOpen {
-		parts = append(parts, "stored URLs are being judged by it")
-	}
-	line := fmt.Sprintf("edit %d: %s", e.Number, strings.Join(parts, ", "))
-	if e.State == deletion.EditHeld {
-		line += fmt.Sprintf("; sextant deletions release --edit %d carries them out", e.Number)
-	}
-	return line
 }
 
 // PendingTally counts the pending deletions of a store, which takes a walk over them. It walks only if their number has

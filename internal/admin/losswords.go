@@ -13,20 +13,20 @@ import (
 
 // LossWords describes a number of pending losses, including new texts and moves off a target: "1 deletion", "60 new
 // texts", "3 deletions, 60 new texts and 2 moves off a target". All output uses it.
-func LossWords(losses, texts, moves uint64) string {
+func LossWords[N int | uint64](losses, texts, moves N) string {
 	texts = min(texts, losses)
 	moves = min(moves, losses-texts)
 	var parts []string
 	if deletions := losses - texts - moves; deletions > 0 || losses == 0 {
-		parts = append(parts, counted(deletions, "deletion"))
+		parts = append(parts, Count(deletions, "deletion"))
 	}
 	if texts > 0 {
-		parts = append(parts, counted(texts, "new text"))
+		parts = append(parts, Count(texts, "new text"))
 	}
 	if moves == 1 {
 		parts = append(parts, "1 move off a target")
 	} else if moves > 1 {
-		parts = append(parts, counted(moves, "move")+" off a target")
+		parts = append(parts, Count(moves, "move")+" off a target")
 	}
 	last := len(parts) - 1
 	if last == 0 {
@@ -35,8 +35,8 @@ func LossWords(losses, texts, moves uint64) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// counted returns a number with its noun.
-func counted(n uint64, thing string) string {
+// Count returns a number with its noun.
+func Count[N int | int64 | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
@@ -71,7 +71,7 @@ func (n *Decided) Words() string {
 	if n.OfEdits > 0 { // they stay
 		moves = 0
 	}
-	return LossWords(uint64(max(n.Deletions, 0)), uint64(max(n.NewTexts, 0)), uint64(max(moves, 0)))
+	return LossWords(n.Deletions, n.NewTexts, moves)
 }
 
 // PendingWords describes the pending losses.
@@ -93,7 +93,7 @@ func (d *Deletion) Seen() string {
 	if d.Edit != 0 {
 		return ""
 	}
-	return "seen by " + counted(uint64(max(d.Visits, 0)), "visit") + ", last " + clock.Stamp(d.LastSeen)
+	return "seen by " + Count(d.Visits, "visit") + ", last " + clock.Stamp(d.LastSeen)
 }
 
 // Help describes what an operator can do about it.
@@ -125,7 +125,7 @@ func (d *Deletion) cancels() string {
 }
 
 // adviceOn describes when to release losses of a host.
-func adviceOn(losses, texts uint64) string {
+func adviceOn(losses, texts int) string {
 	var parts []string
 	if losses > texts {
 		parts = append(parts, "the pages are really gone")

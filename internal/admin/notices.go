@@ -69,22 +69,22 @@ func (s *Status) observe(out *notices.Observation) {
 // observeLosses adds the conditions of pending deletions.
 func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.Condition) {
 	const stays = "the index keeps these documents until that is confirmed, "
-	pool, losses, texts := false, uint64(0), uint64(0)
+	pool, losses, texts := false, 0, 0
 	for _, h := range s.Losing {
 		if h.Class == scheduler.LossMost.String() && !h.pooled {
-			words := fmt.Sprintf("%s pending of the %s of %s", h.words(), counted(uint64(max(h.Documents, 0)), "document"), h.Host)
-			add(notices.Brake, h.Host, words).Help = stays + adviceOn(h.losses(), h.texts())
+			words := fmt.Sprintf("%s pending of the %s of %s", h.Words(), Count(h.Documents, "document"), h.Host)
+			add(notices.Brake, h.Host, words).Help = stays + adviceOn(h.Pending, h.NewTexts)
 		}
 		if h.pooled && h.Class == scheduler.LossMost.String() {
 			pool = true
-			losses, texts = losses+h.losses(), texts+h.texts()
+			losses, texts = losses+h.Pending, texts+h.NewTexts
 		}
-		if h.silent() {
+		if h.Silent() {
 			silent := add(notices.Host, h.Host+" silent", fmt.Sprintf("no document of %s has had a good response since %s", h.Host, clock.Stamp(*h.SilentSince)))
 			silent.Since, silent.Help = *h.SilentSince, "if that continues, its documents are deleted at "+clock.Stamp(*h.GoneAt)
 			if h.goneSoon() {
 				add(notices.Host, h.Host+" gone", h.Host+" is nearly gone").Help = fmt.Sprintf("its %s are deleted at %s unless one gives a good response",
-					counted(uint64(max(h.Documents, 0)), "document"), clock.Stamp(*h.GoneAt))
+					Count(h.Documents, "document"), clock.Stamp(*h.GoneAt))
 			}
 		}
 	}

@@ -5,9 +5,8 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"os"
 	"strings"
-	"sync/atomic"
-	"time"
 )
 
 // Each of Opening and Closing has one goroutine, which serves until the returned function ends it and waits for it.
@@ -15,39 +14,13 @@ import (
 // Opening serves l while stores are being opened, which may take long, until done is called. It uses TLS if it has a
 // configuration. The responses state that the process is alive, and its progress. Afterwards l can be served again. l
 // may be nil.
-func Opening(l net.Listener, secured *tls.Config, progress func() ReadinessProblem) (done func()) {
-	return meanwhile(l, secured, progress)
-}
-
-// Starting is the state of a service that opens its stores.
-func Starting(words string) ReadinessProblem {
-	return ReadinessProblem{Code: notReadyStarting, Words: words}
-}
-
-// StandingBy is the state of a service that waits for another node's place.
-func StandingBy(words string) ReadinessProblem {
-	return ReadinessProblem{Code: notReadyStandby, Words: words}
-}
-
-// Closing serves owner like Opening while stores are being closed, after Run.
-func Closing(owner net.Listener) (done func()) {
-	return meanwhile(owner, nil, func() ReadinessProblem {
-		return ReadinessProblem{Code: notReadyStopping, Words: "stores are being closed"}
-	})
-}
-
-// meanwhile serves a service that is opening or closing its stores, until done is called.
-func meanwhile(l net.Listener, secured *tls.Config, state func() ReadinessProblem) (done func()) {
-	back, ok := lend(l)
-	if !ok {
+func Opening(l net.Listener, secured *tls.Config, state func() ReadinessProblem) (done func()) {
+	if l == nil {
 		return func() {}
 	}
-	l = back
-	if l.Addr().Network() == "tcp" {
-		l = newConnections().listen(l)
-	}
-	if secured != nil {
-		l = tls.NewListener(l, secured)
+	lent, err := lend(l)
+	if err != nil {
+		return func() {} // it responds later
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz)
@@ -64,10 +37,16 @@ func meanwhile(l net.Listener, secured *tls.Config, state func() ReadinessProble
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout}
 	server.SetKeepAlivesEnabled(false)
+	if lent.Addr().Network() == "tcp" {
+		newConnections().limit(server)
+	}
+	if secured != nil {
+		lent = tls.NewListener(lent, secured)
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(l) // always returns an error at its end
+		_ = server.Serve(lent) // always returns an error at its end
 	}()
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
@@ -76,37 +55,37 @@ func meanwhile(l net.Listener, secured *tls.Config, state func() ReadinessProble
 			_ = server.Close()
 		}
 		<-ended
-		back.giveBack()
 	}
 }
 
-// lent is a listener that several servers use one after another: closing it only ends Accept.
-type lent struct {
-	net.Listener
-	bounded interface{ SetDeadline(t time.Time) error }
-	over    atomic.Bool
+// Starting is the state of a service that opens its stores.
+func Starting(words string) ReadinessProblem {
+	return ReadinessProblem{Code: notReadyStarting, Words: words}
 }
 
-// lend returns a lent listener, if its kind can be given back.
-func lend(l net.Listener) (*lent, bool) {
-	bounded, ok := l.(interface{ SetDeadline(t time.Time) error })
-	return &lent{Listener: l, bounded: bounded}, ok
+// StandingBy is the state of a service that waits for another node's place.
+func StandingBy(words string) ReadinessProblem {
+	return ReadinessProblem{Code: notReadyStandby, Words: words}
 }
 
-// Accept ends when the listener must be returned.
-func (l *lent) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil && l.over.Load() {
-		return nil, http.ErrServerClosed
+// Closing serves owner like Opening while stores are being closed, after Run.
+func Closing(owner net.Listener) (done func()) {
+	return Opening(owner, nil, func() ReadinessProblem {
+		return ReadinessProblem{Code: notReadyStopping, Words: "stores are being closed"}
+	})
+}
+
+// lend returns another listener of the same socket, so that the server that closes it leaves l open. A listener without
+// a file is returned as it is.
+func lend(l net.Listener) (net.Listener, error) {
+	socket, ok := l.(interface{ File() (*os.File, error) })
+	if !ok {
+		return l, nil
 	}
-	return c, err
+	f, err := socket.File()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return net.FileListener(f)
 }
-
-// Close leaves the listener open.
-func (l *lent) Close() error {
-	l.over.Store(true)
-	return l.bounded.SetDeadline(time.Unix(1, 0)) // a closed listener reports that at its next use
-}
-
-// giveBack makes the listener usable again once it is no longer served.
-func (l *lent) giveBack() { _ = l.bounded.SetDeadline(time.Time{}) } // closed, it needs none

@@ -103,9 +103,9 @@ func decidesDead(by func(Crawler, context.Context, push.Selection) (int, error))
 
 // DecideLetters retries (retry) or drops (drop) the selected dead letters, and returns their number.
 func (c *Client) DecideLetters(ctx context.Context, do string, d DeadLetters) (n int, err error) {
-	body := func(batch []string) any { d.URLs = batch; return d }
-	err = postBatches(ctx, c, "/outbox/"+do, nil, d.URLs, body, func(done DecidedLetters) { n += done.DeadLetters })
-	return n, err
+	var done DecidedLetters
+	err = c.Post(ctx, "/outbox/"+do, nil, d, &done)
+	return done.DeadLetters, err
 }
 
 // OutboxDetails is the backlog of the outbox.

@@ -7,8 +7,8 @@
 //
 // Goroutines: Server.Run serves each listener, by net/http with one goroutine a connection, and keeps the history;
 // Opening and Closing answer while a service opens or closes its stores; RoundTrip runs a handler without a connection.
-// Each waits for its own goroutines. Locks: one each for tokens, connections, paces, slots for long requests, history
-// and the count of pending deletions. None is held over a request, and none is taken while another is held. Only that
+// Each waits for its own goroutines. Locks: one each for tokens, connections, paces, history and
+// the count of pending deletions. None is held over a request, and none is taken while another is held. Only that
 // of a tally is held over a walk through the store.
 package admin
 
@@ -41,6 +41,7 @@ type Server struct {
 	console  string // its URL; empty for none
 
 	guard   *guard
+	open    *connections
 	history *history
 	watcher *watcher
 	started time.Time
@@ -54,7 +55,7 @@ type Server struct {
 // NewServer returns a server. It responds once Run is called. If access is nil, there are no tokens.
 func NewServer(crawlers []Crawler, service Service, configuration Configuration, access *Access, log *slog.Logger) *Server {
 	s := &Server{
-		crawlers: crawlers, service: service, config: configuration, access: access, log: log, guard: newGuard(access),
+		crawlers: crawlers, service: service, config: configuration, access: access, log: log, guard: newGuard(access), open: newConnections(),
 		writing: make(chan struct{}, 1), mux: http.NewServeMux(),
 		history: newHistory(crawlers), started: time.Now(),
 	}
@@ -82,7 +83,7 @@ func (s *Server) mount(route *route) {
 			return
 		}
 		if caller.Role >= Reader {
-			admitted(r)
+			s.open.admitted(r)
 		}
 		if _, within := r.Context().Value(ownerKey{}).(Caller); caller.Role == Reader && !within {
 			if !s.readers.take(maxReaderRequests) {
@@ -135,6 +136,12 @@ const (
 // Run serves until ctx ends: clients with a token on open, and the operator on owner, the Unix socket, which its file
 // mode protects. Either may be nil. Run closes open. It does not close a socket, because Closing uses it next.
 func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
+	if owner != nil {
+		var err error
+		if owner, err = lend(owner); err != nil {
+			return err
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	serve := func(l net.Listener, server *http.Server) {
 		group.Go(func() error {
@@ -160,19 +167,14 @@ func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 		return s.history.run(ctx)
 	})
 	if open != nil {
-		open = newConnections().listen(open)
 		server := s.httpServer(s.overTCP())
-		server.ConnContext = withConnection
+		s.open.limit(server)
 		if server.TLSConfig = s.access.TLS(); server.TLSConfig != nil {
 			open = tls.NewListener(open, server.TLSConfig)
 		}
 		serve(open, server)
 	}
 	if owner != nil {
-		if lent, ok := lend(owner); ok {
-			defer lent.giveBack()
-			owner = lent
-		}
 		server := s.httpServer(http.HandlerFunc(s.answer))
 		server.MaxHeaderBytes = maxRequestBytes // the owner may send many URLs at once
 		server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
@@ -193,8 +195,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 // overTCP checks the origin of a request before it is handled.
 func (s *Server) overTCP() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, end := begin(w, r)
-		defer end()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // an earlier response may have set one
 		secure(w.Header(), r.TLS != nil)
 		if p := s.guard.judge(r); p != nil {
 			s.log.Debug("refused a request", "remote", r.RemoteAddr, "why", p.Detail)

@@ -24,6 +24,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/scheduler/store"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -48,7 +50,7 @@ func (f fakeCrawler) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	next := crawl.Schedule{Spec: "@daily", Group: "news", Next: time.Unix(86400, 0).UTC()}
-	s := Status{Status: stored, Schedules: []crawl.Schedule{next, next}, Store: &StoreStatus{TableBytes: 1, LogBytes: 2, BodyBytes: 4, Commits: 5}}
+	s := Status{Status: stored, Schedules: []crawl.Schedule{next, next}, Store: &StoreStatus{Stats: store.Stats{Commits: 5, Stats: kv.Stats{TableBytes: 1, LogBytes: 2, BodyBytes: 4}}}}
 	l, err := f.Losses(ctx)
 	if err != nil {
 		return s, err
@@ -253,7 +255,7 @@ func TestFailingCrawler(t *testing.T) {
 	if _, err := c.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "the store is broken") {
 		t.Errorf("Status: %v", err)
 	}
-	if _, err := c.Submit(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "the store is broken") {
+	if _, err := c.Submit(t.Context(), []string{"x"}); err == nil || !strings.Contains(err.Error(), "the store is broken") {
 		t.Errorf("Submit: %v", err)
 	}
 	answer, err := http.Get("http://" + address + "/metrics")
@@ -310,16 +312,15 @@ func TestHosts(t *testing.T) {
 func TestHostWords(t *testing.T) {
 	soon := time.Now().Add(time.Second)
 	for want, info := range map[string]scheduler.HostInfo{
-		"http://h                                      3 URLs":      {Origin: "http://h", Waiting: [scheduler.Sources]uint64{1, 2}},
-		": the pause between two requests":                          {Until: soon},
-		": its robots.txt requires a pause":                         {Until: soon, Closing: scheduler.ByCrawlDelay},
-		": it failed; failed 3 times in a row":                      {Until: soon, Closing: scheduler.ByBackoff, Errors: 3},
-		": outside the hours":                                       {Until: soon, Closing: scheduler.ByHours},
-		": asked for":                                               {Until: soon, Closing: scheduler.ByCaller},
-		"0 URLs; ill: none of its documents is deleted or replaced": {Ill: true},
+		"":                                  {Origin: "http://h", Waiting: [scheduler.Sources]uint64{1, 2}},
+		"the pause between two requests":    {Until: soon},
+		"its robots.txt requires a pause":   {Until: soon, Closing: scheduler.ByCrawlDelay},
+		"it failed":                         {Until: soon, Closing: scheduler.ByBackoff, Errors: 3},
+		"outside the hours of its Throttle": {Until: soon, Closing: scheduler.ByHours},
+		"asked for":                         {Until: soon, Closing: scheduler.ByCaller},
 	} {
-		if h := NewHostStatus(info); !strings.Contains(h.String(), want) || (h.ClosedUntil == nil) != info.Until.IsZero() {
-			t.Errorf("%+v: %s, want %q", info, h, want)
+		if h := NewHostStatus(info); h.Why() != want || (h.ClosedUntil == nil) != info.Until.IsZero() {
+			t.Errorf("%+v: %s, want %q", info, h.Why(), want)
 		}
 	}
 }

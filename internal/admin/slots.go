@@ -5,11 +5,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 )
-
-// The lock of slots guards their number, and is held only for counting.
 
 // Limits of concurrent long requests. A caller gets a slot only while fewer than its limit are taken, so readers leave
 // room for operators, and the network for the socket.
@@ -23,31 +21,23 @@ const (
 const (
 	smallBody         = 64 << 10 // the largest small body
 	maxBodiesReaders  = 4        // of maxRequestBytes each
-	maxBodiesOperator = 3        // of maxConfigBytes each
+	maxBodiesOperator = 3        // of largeBody each
 )
 
-// slots counts the taken slots. The zero value has none taken.
-type slots struct {
-	mu    sync.Mutex
-	taken int
-}
+// slots counts the taken slots.
+type slots struct{ atomic.Int64 }
 
 // take takes a slot unless most are taken already.
-func (s *slots) take(most int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.taken >= most {
-		return false
+func (s *slots) take(most int64) bool {
+	for n := s.Load(); n < most; n = s.Load() {
+		if s.CompareAndSwap(n, n+1) {
+			return true
+		}
 	}
-	s.taken++
-	return true
+	return false
 }
 
-func (s *slots) free() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.taken--
-}
+func (s *slots) free() { s.Add(-1) }
 
 // enter reads the body of a long request and then takes a slot, which leave returns. In this order a slow body does not
 // block others.
@@ -55,7 +45,7 @@ func (s *Server) enter(c *call) (leave func(), err error) {
 	if err := s.readBody(c); err != nil {
 		return nil, err
 	}
-	most := maxHeavy
+	most := int64(maxHeavy)
 	switch {
 	case c.caller.Role < Operator:
 		most = maxHeavyReaders
@@ -73,7 +63,7 @@ func (s *Server) readBody(c *call) error {
 	var body bytes.Buffer
 	_, err := io.CopyN(&body, c.r.Body, smallBody)
 	if err == nil && !c.caller.Socket {
-		places, most := &s.bodies.operator, maxBodiesOperator
+		places, most := &s.bodies.operator, int64(maxBodiesOperator)
 		if c.caller.Role < Operator {
 			places, most = &s.bodies.readers, maxBodiesReaders
 		}

@@ -49,7 +49,7 @@ func (s *Status) State() State {
 	if s.Paused {
 		return State{"warn", "Paused", "no page is fetched until it is resumed"}
 	}
-	return State{"good", "Crawling", fmt.Sprintf("%.1f pages/s, %s in flight", s.Rates.PagesPerS, counted(uint64(max(s.InFlight, 0)), "URL"))} //nolint:gosec // not negative
+	return State{"good", "Crawling", fmt.Sprintf("%.1f pages/s, %s in flight", s.Rates.PagesPerS, Count(s.InFlight, "URL"))}
 }
 
 // limited returns the state while every host with work is being visited or must not be visited yet.
@@ -67,11 +67,11 @@ func (s *Status) limited() State {
 	hours := s.ClosedFor[scheduler.ByHours.String()]
 	switch {
 	case polite > 0:
-		return State{"good", "Crawling", "limited by the pause of " + counted(uint64(polite), "host")} //nolint:gosec // not negative
+		return State{"good", "Crawling", "limited by the pause of " + Count(polite, "host")}
 	case s.InFlight > 0:
 		return State{"good", "Crawling", "all hosts with work are being visited"}
 	case sick > 0:
-		return State{"warn", "Waiting", counted(uint64(sick), "host") + " failed or requested a pause"} //nolint:gosec // not negative
+		return State{"warn", "Waiting", Count(sick, "host") + " failed or requested a pause"}
 	case hours > 0:
 		return State{"", "Waiting", "outside the hours of the Throttle elements"}
 	}

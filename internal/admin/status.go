@@ -6,7 +6,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/notices"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/histogram"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // setBackShown is how long a status shows that the database was set back.
@@ -78,35 +78,16 @@ func utc(t time.Time) *time.Time {
 	return &t
 }
 
-// StoreStatus is the state of a store. The counts are since it was opened.
+// StoreStatus is the state of a store.
 type StoreStatus struct {
+	store.Stats
 	// Node crawls, if the store is in a database. SetBackAt is when one last noticed that the database lacked changes
 	// that it had confirmed, if that was less than a week ago.
-	Node           string     `json:"node,omitempty"`
-	SetBackAt      *time.Time `json:"set_back_at,omitempty"`
-	TableBytes     int64      `json:"table_bytes"` // on disk, as the others
-	LogBytes       int64      `json:"log_bytes"`
-	BodyBytes      int64      `json:"body_bytes"`
-	Commits        uint64     `json:"commits"`
-	Writes         uint64     `json:"writes"`           // outcomes and other changes in them
-	WritesWaiting  int        `json:"writes_waiting"`   // for the next commit
-	LastCommitS    float64    `json:"last_commit_s"`    // its duration
-	LongestCommitS float64    `json:"longest_commit_s"` // of the last minute or so
-	// DiskFree and DiskSize are those of the disk; below DiskNeeded writes fail.
-	DiskFree   int64 `json:"disk_free_bytes"`
-	DiskSize   int64 `json:"disk_size_bytes"`
-	DiskNeeded int64 `json:"disk_needed_bytes"`
-	// DocumentsAdded entered the index, DocumentsUpdated were pushed in place of an older one, DocumentsDeleted left
-	// it.
-	DocumentsAdded   uint64 `json:"documents_added"`
-	DocumentsUpdated uint64 `json:"documents_updated"`
-	DocumentsDeleted uint64 `json:"documents_deleted"`
-	// CommitTimes are for metrics only.
-	CommitTimes histogram.Snapshot `json:"-"`
-	// Fingerprints is the number of known URLs in memory.
-	Fingerprints       int   `json:"fingerprints"`
-	FingerprintBytes   int64 `json:"fingerprint_bytes"`
-	FingerprintLoading bool  `json:"fingerprint_loading,omitempty"` // still being read
+	Node      string     `json:"node,omitempty"`
+	SetBackAt *time.Time `json:"set_back_at,omitempty"`
+	// LastCommitS and LongestCommitS are the durations in seconds.
+	LastCommitS    float64 `json:"last_commit_s"`
+	LongestCommitS float64 `json:"longest_commit_s"`
 }
 
 // DiskBytes returns all bytes on disk.

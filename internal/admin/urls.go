@@ -2,9 +2,6 @@ package admin
 
 import (
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 
@@ -68,30 +65,22 @@ func (s *Server) urls(c *call) (any, error) {
 	return report.URLPage(ctx, store, f, limit, 0)
 }
 
-// sortedURLs returns a page of the sorted list, or streams it.
+// sortedURLs returns a page of the sorted list, or streams it. It finds one URL more than limit, to see whether others
+// follow.
 func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int) (any, error) {
-	ctx, store := c.r.Context(), c.crawler.Reports()
-	if wantsLines(c.r) {
-		return s.stream(c, "listing URLs", func(w io.Writer) error {
-			out := json.NewEncoder(w)
-			_, err := report.EachURLSorted(ctx, store, f, o, limit, func(u report.StoredURL, _ string) error { return out.Encode(u) })
+	if limit > 0 {
+		limit++
+	}
+	total, before := 0, ""
+	page, err := list(s, c, "listing URLs", func(fn func(any, string) error) (err error) {
+		total, err = report.EachURLSorted(c.r.Context(), c.crawler.Reports(), f, o, limit, func(u report.StoredURL, at string) error {
+			err := fn(u, before)
+			before = at
 			return err
 		})
-	}
-	page, last := report.Page{URLs: []report.StoredURL{}}, ""
-	total, err := report.EachURLSorted(ctx, store, f, o, limit+1, func(u report.StoredURL, at string) error {
-		if len(page.URLs) == limit {
-			page.Next = last
-			return errPageFull
-		}
-		page.URLs, last = append(page.URLs, u), at
-		return nil
+		return err
 	})
-	if errors.Is(err, errPageFull) {
-		err = nil
-	}
-	page.Total = total
-	return page, err
+	return withTotal(page, total), err
 }
 
 // parseKey parses a cursor.

@@ -238,7 +238,7 @@ func (w *watcher) gone(ctx context.Context, c Crawler, s *Status, before, now *s
 		if s.LosingHosts > len(s.Losing) || slices.ContainsFunc(s.Losing, func(h LosingHost) bool { return h.Host == host }) {
 			continue
 		}
-		w.note(ctx, c, events.Event{Kind: events.Gone, Host: host, Text: fmt.Sprintf("no good response since %s: %s deleted", clock.Stamp(*was.SilentSince), counted(was.losses(), "document"))})
+		w.note(ctx, c, events.Event{Kind: events.Gone, Host: host, Text: fmt.Sprintf("no good response since %s: %s deleted", clock.Stamp(*was.SilentSince), Count(was.Pending, "document"))})
 	}
 }
 

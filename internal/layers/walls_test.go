@@ -51,7 +51,7 @@ func limits() map[string]limit {
 		"internal/admin/console": {11, aim},
 		"internal/demo/indexer":  {23, aim},
 		"internal/report":        {10, aim},
-		"internal/service":       {13, aim},
+		"internal/service":       {11, aim},
 		"scheduler":              {15, exempt},
 		"scheduler/store":        {18, 97},
 		"scheduler/store/pgkv":   {13, 0},

@@ -2,7 +2,6 @@ package notices
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -219,13 +218,4 @@ func (p *postman) status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Status{Receiver: p.name, Told: p.list(), Sent: p.sent, Failed: p.failed, LastError: p.lastError}
-}
-
-// String returns a line for people.
-func (s Status) String() string {
-	line := fmt.Sprintf("%s: %d sent, %d failed", s.Receiver, s.Sent, s.Failed)
-	if s.LastError != "" {
-		line += ": " + s.LastError
-	}
-	return line
 }

@@ -8,14 +8,17 @@ import (
 
 // ordered calls put with the entries of each, in the order of o, beginning at o.From. Entries beyond the limit are
 // dropped; entries that do not fit into memory are sorted in files.
-func ordered[E Entry](ctx context.Context, o *Options, place func(*E) Place, each func(context.Context, func(E) error) error, put func(Entry) error) error {
+func ordered[E Entry](
+	ctx context.Context, store Store, o Options, place func(*E) Place,
+	each func(context.Context, Store, Options, func(E) error) error, put func(Entry) error,
+) error {
 	limit := o.Limit
 	if limit > 0 {
 		limit += o.From
 	}
 	rows := newSorter(o.Order, limit, place)
 	defer rows.close()
-	if err := each(ctx, func(e E) error { return rows.add(&e) }); err != nil {
+	if err := each(ctx, store, o, func(e E) error { return rows.add(&e) }); err != nil {
 		return err
 	}
 	n := 0

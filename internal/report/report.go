@@ -35,26 +35,26 @@ func Write(ctx context.Context, kind string, store Store, o Options, to Sink) er
 func write(ctx context.Context, kind string, store Store, o Options, put func(Entry) error) error {
 	switch kind {
 	case KindBroken:
-		return ordered(ctx, &o, brokenPlace(o.Order.By), func(ctx context.Context, fn func(Broken) error) error { return EachBroken(ctx, store, o, fn) }, put)
+		return ordered(ctx, store, o, brokenPlace(o.Order.By), EachBroken, put)
 	case KindErrors:
 		e, err := CountErrors(ctx, store, o)
-		if err != nil {
-			return err
+		if err == nil {
+			e.sort(o.Order)
+			err = put(e)
 		}
-		e.sort(o.Order)
-		return put(e)
+		return err
 	case KindDocuments:
 		d, err := CountDocuments(ctx, store, o)
-		if err != nil {
-			return err
+		if err == nil {
+			d.sort(o.Order)
+			err = put(d)
 		}
-		d.sort(o.Order)
-		return put(d)
+		return err
 	case KindChanges:
-		return ordered(ctx, &o, changePlace(o.Order.By), func(ctx context.Context, fn func(Change) error) error { return EachChange(ctx, store, o, fn) }, put)
+		return ordered(ctx, store, o, changePlace(o.Order.By), EachChange, put)
 	case KindRounds:
 		place := placer(roundColumns, o.Order.By, func(r *Round) string { return r.Of })
-		return ordered(ctx, &o, place, func(ctx context.Context, fn func(Round) error) error { return EachRound(ctx, store, o, fn) }, put)
+		return ordered(ctx, store, o, place, EachRound, put)
 	}
 	return fmt.Errorf("there is no report %q: write %s", kind, strings.Join(Kinds(), ", "))
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/sextant-crawler/sextant/internal/atomicfile"
 )
 
-// The mutex of a baseline guards all that it keeps. A reload, and whatever request sends a
+// The mutex of a baseline guards its file and what it keeps in memory. A reload, and whatever request sends a
 // configuration, takes it, also over reading and writing the files: they are small.
 // The file has the form of JSON, see kept.
 
-// baselineFile keeps the baseline in the data directory.
+// baselineFile keeps the baseline in the data directory while the configuration is a text from the network.
 const baselineFile = "config-baseline.json"
 
 // baseline contains what a configuration sent over the network can name: everything that the file last written on this
@@ -29,22 +29,21 @@ const baselineFile = "config-baseline.json"
 // the loss of the baseline's file, cannot extend the baseline; it only drops what the text does not name.
 type baseline struct {
 	path string // of the configuration
-	file string // file that stores it; empty for none
+	file string // file that stores it
 	log  *slog.Logger
 
-	mu   sync.Mutex
-	read bool // the stored baseline
-	now  kept
+	mu sync.Mutex
+	// read is the digest of the last text of the machine, and uses lists what that names.
+	read string
+	uses []config.Use
 }
 
 // kept is the form of the file.
 type kept struct {
-	// Local is the digest of the text that was last written on the machine.
-	Local string `json:"local"`
-	// Received are the digests of texts received over the network since then: the last
-	// one, preceded by the one before while that may still be on disk.
-	Received []string `json:"received,omitempty"`
-	// Uses lists what Local names.
+	// Received are the digests of texts received over the network: the last one, preceded by the one before while that
+	// may still be on disk. It is empty for a text of the machine, which is not stored.
+	Received []string `json:"received"`
+	// Uses lists what the text names that was last written on the machine.
 	Uses []config.Use `json:"uses"`
 }
 
@@ -61,21 +60,19 @@ func newBaseline(path, data string, log *slog.Logger) *baseline {
 func (b *baseline) look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_ = b.update() // whoever needs the file is told
+	_, _ = b.now() // whoever needs the file is told
 }
 
 // allowed returns what a configuration from the network can name now.
 func (b *baseline) allowed() (func(config.Use) bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.update(); err != nil {
-		return nil, err
-	}
-	uses := make(map[config.Use]bool, len(b.now.Uses))
-	for _, u := range b.now.Uses {
+	now, err := b.now()
+	uses := make(map[config.Use]bool, len(now.Uses))
+	for _, u := range now.Uses {
 		uses[u] = true
 	}
-	return func(u config.Use) bool { return uses[u] }, nil
+	return func(u config.Use) bool { return uses[u] }, err
 }
 
 // receive calls write, which replaces the file by a text from the network, after recording
@@ -83,99 +80,65 @@ func (b *baseline) allowed() (func(config.Use) bool, error) {
 func (b *baseline) receive(text []byte, write func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.update(); err != nil {
+	before, err := b.now()
+	if err != nil {
 		return err
 	}
-	before := b.now
-	b.now.Received = append(slices.Clone(before.Received), digestOf(text))
-	err := b.keep()
-	if err == nil {
+	if err = b.keep(kept{append(before.Received, digestOf(text)), before.Uses}); err == nil {
 		err = write()
 	}
-	if on, readErr := b.onDisk(); readErr != nil || on != digestOf(text) { // an error may come after it was written
-		b.now = before
-		b.tryToKeep()
-	}
-	return errors.Join(err, b.update())
+	_, nowErr := b.now() // an error may come after the text was written
+	return errors.Join(err, nowErr)
 }
 
-// onDisk is the digest of the file.
-func (b *baseline) onDisk() (string, error) {
-	text, err := config.OSLookups().ReadFile(b.path)
-	return digestOf(text), err
-}
-
-// update is look with mu held. Its error is that of reading the file.
-func (b *baseline) update() error {
-	b.restore()
+// now returns the baseline for the file on disk, with mu held. Its error is that of reading the file.
+func (b *baseline) now() (now kept, err error) {
 	text, err := config.OSLookups().ReadFile(b.path)
 	if err != nil {
-		return err
+		return now, err
 	}
 	digest := digestOf(text)
-	switch last := len(b.now.Received) - 1; {
-	case slices.Contains(b.now.Received, digest):
-		if b.now.Received[last] != digest || last == 0 {
-			return nil
-		}
-		b.now.Received = b.now.Received[last:]
-	case last < 0 && digest == b.now.Local:
-		return nil
-	default:
-		b.now = kept{Local: digest, Uses: usesOf(b.path, text)}
-	}
-	b.tryToKeep()
-	return nil
-}
-
-// usesOf lists what a configuration names. It opens none of it.
-func usesOf(path string, text []byte) []config.Use {
-	uses := []config.Use{}
-	config.Parse(path, text, config.Lookups{Env: os.LookupEnv, Allow: func(u config.Use) bool {
-		if !slices.Contains(uses, u) {
-			uses = append(uses, u)
-		}
-		return true
-	}})
-	return uses
-}
-
-// restore reads the stored baseline, once. If no text was received since, the file on disk is read again, since its
-// variables may have changed their values.
-func (b *baseline) restore() {
-	if b.read {
-		return
-	}
-	b.read = true
-	text, err := os.ReadFile(b.file)
-	if b.file == "" || errors.Is(err, fs.ErrNotExist) {
-		return
-	}
+	stored, err := os.ReadFile(b.file)
 	if err == nil {
-		err = json.Unmarshal(text, &b.now)
+		err = json.Unmarshal(stored, &now)
+	}
+	switch {
+	case err == nil && slices.Contains(now.Received, digest):
+		if len(now.Received) > 1 { // the other one is not on disk
+			now.Received = []string{digest}
+			err = b.keep(now)
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		return b.local(digest, text), nil
+	default:
+		if err != nil {
+			b.log.Warn("cannot read which programs and files the configuration last written on this machine named; the file on disk counts as written here", "file", b.file, "error", err)
+		}
+		now, err = b.local(digest, text), os.Remove(b.file)
 	}
 	if err != nil {
-		b.now = kept{}
-		b.log.Warn("cannot read which programs and files the configuration last written on this machine named; the file on disk counts as written here", "file", b.file, "error", err)
+		b.log.Warn("cannot update which programs and files the configuration on this machine names", "file", b.file, "error", err)
 	}
-	if len(b.now.Received) == 0 {
-		b.now.Local = ""
-	}
+	return now, nil
 }
 
-// tryToKeep is keep for callers that an error need not stop.
-func (b *baseline) tryToKeep() {
-	if err := b.keep(); err != nil {
-		b.log.Warn("cannot store which programs and files the configuration on this machine names; after a restart, the file on disk counts as written here", "error", err)
+// local returns the baseline for a text of the machine. It opens nothing that the text names.
+func (b *baseline) local(digest string, text []byte) kept {
+	if b.read != digest {
+		b.read, b.uses = digest, nil
+		config.Parse(b.path, text, config.Lookups{Env: os.LookupEnv, Allow: func(u config.Use) bool {
+			if !slices.Contains(b.uses, u) {
+				b.uses = append(b.uses, u)
+			}
+			return true
+		}})
 	}
+	return kept{Uses: b.uses}
 }
 
 // keep writes the file atomically.
-func (b *baseline) keep() error {
-	if b.file == "" {
-		return nil
-	}
-	text, err := json.Marshal(b.now)
+func (b *baseline) keep(k kept) error {
+	text, err := json.Marshal(k)
 	if err != nil {
 		return err
 	}

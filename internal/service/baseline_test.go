@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // naming is a configuration that names those of four things whose bits are set.
@@ -112,20 +115,25 @@ func TestReceivedAndKilled(t *testing.T) {
 	t.Setenv("BASELINE_TEST", "a@b.test")
 	m := onMachine(t, map[string]string{"config/CrawlConfig.xml": naming(15), "config/kill.cfg": ""})
 	m.receive(naming(3))
-	killed := m.baseline
+	noted := func() (k kept) {
+		if err := json.Unmarshal(testdir.Read(t, m.at("data/"+baselineFile)), &k); err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
 	func() {
 		defer func() { _ = recover() }()
 		_ = m.Receive([]byte(naming(1)), func() error { panic("killed") })
 	}()
-	if len(killed.now.Received) != 2 {
-		t.Fatalf("noted: %v", killed.now.Received)
+	if got := noted().Received; len(got) != 2 {
+		t.Fatalf("noted: %v", got)
 	}
 	m.restart()
 	if words := m.draft(naming(15), false); strings.Contains(words, "error") {
 		t.Errorf("what the machine names: %s", words)
 	}
 	m.receive(naming(15))
-	if got := len(m.baseline.now.Received); got != 1 {
+	if got := len(noted().Received); got != 1 {
 		t.Errorf("%d texts are kept in mind, want the last one", got)
 	}
 }

@@ -18,9 +18,9 @@ func (s *Service) mountConsole(server *admin.Server) error {
 	if s.open == nil || s.access == nil {
 		return nil
 	}
-	settings := console.Settings{Version: s.version, Config: s.config.Path()}
-	if s.openID.Issuer != "" {
-		settings.Provider = openid.New(s.openID)
+	settings := console.Settings{Version: s.options.Version, Config: s.config.Path()}
+	if s.options.OpenID.Issuer != "" {
+		settings.Provider = openid.New(s.options.OpenID)
 	}
 	for _, r := range s.crawls {
 		settings.Crawlers = append(settings.Crawlers, r.Name())
@@ -37,7 +37,7 @@ func (s *Service) mountConsole(server *admin.Server) error {
 	for _, pattern := range c.Patterns() {
 		server.Mount(pattern, admin.Nobody, c)
 	}
-	server.Mount(mcp.Pattern, admin.Reader, mcp.Handler(server, s.version))
+	server.Mount(mcp.Pattern, admin.Reader, mcp.Handler(server, s.options.Version))
 	return nil
 }
 

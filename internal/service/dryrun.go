@@ -55,8 +55,8 @@ func try(ctx context.Context, crawler config.Crawler, of crawl.TrialOf, agent st
 	defer runBeside(ctx, renderer)()
 	settings := (&running{documents: pool, pages: pages, renderer: renderer, agent: agent}).settings(crawler)
 	own := Offline{Home: Home{Dir: dir}, Store: store.Options{Durability: store.OS}, Log: slog.New(slog.DiscardHandler)}
-	err = own.WithStore(ctx, func(ctx context.Context, store *store.Store) error {
-		t, err = crawl.Try(ctx, settings, store, of, log)
+	err = own.withStored(ctx, func(ctx context.Context, own stored) error {
+		t, err = crawl.Try(ctx, settings, own.store, of, log)
 		return err
 	})
 	return t, err

@@ -132,10 +132,8 @@ func openPatiently(ctx context.Context, h Home, o store.Options) (*store.Store, 
 		if !errors.Is(err, scheduler.ErrLocked) || time.Now().After(deadline) {
 			return opened, err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep(ctx, lockPause) {
 			return nil, ctx.Err()
-		case <-time.After(lockPause):
 		}
 	}
 }
@@ -150,4 +148,14 @@ func HomeOf(parsed *config.File, crawler config.Crawler, data string, database s
 		data = filepath.Join(data, crawler.Name)
 	}
 	return Home{Crawler: crawler.Name, Dir: data, Database: database}
+}
+
+// sleep waits for a time. It returns false if ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }

@@ -2,83 +2,49 @@ package service
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 	"syscall"
 )
 
-// prefixed.mu guards its priority. Each goroutine that logs holds it while its record is written.
-
-// Priorities before a line for the journal, see sd-daemon(3).
-const (
-	journalError   = "<3>"
-	journalWarning = "<4>"
-	journalInfo    = "<6>"
-	journalDebug   = "<7>"
-)
-
-// journalHandler logs as the text handler does, without time and level: the journal adds its own time, and the level
-// becomes the line's priority.
-type journalHandler struct {
-	slog.Handler
-	out *prefixed
+// journalPriority returns the priority of a level before a line for the journal, see sd-daemon(3).
+func journalPriority(level slog.Level) string {
+	switch {
+	case level >= slog.LevelError:
+		return "<3>"
+	case level >= slog.LevelWarn:
+		return "<4>"
+	case level >= slog.LevelInfo:
+		return "<6>"
+	}
+	return "<7>"
 }
 
+// newJournalHandler logs as the text handler does, without time and level: the journal adds its own time, and the level
+// becomes the line's priority.
 func newJournalHandler(w io.Writer, level slog.Leveler) slog.Handler {
-	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+	return slog.NewTextHandler(prefixed{w}, &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return inUTC(groups, a)
-	}}
-	out := &prefixed{w: w}
-	return &journalHandler{slog.NewTextHandler(out, options), out}
+	}})
 }
 
-// Handle implements slog.Handler. The text handler writes each record in one piece.
-func (h *journalHandler) Handle(ctx context.Context, r slog.Record) error {
-	h.out.mu.Lock()
-	defer h.out.mu.Unlock()
-	switch {
-	case r.Level >= slog.LevelError:
-		h.out.priority = journalError
-	case r.Level >= slog.LevelWarn:
-		h.out.priority = journalWarning
-	case r.Level >= slog.LevelInfo:
-		h.out.priority = journalInfo
-	default:
-		h.out.priority = journalDebug
-	}
-	return h.Handler.Handle(ctx, r)
-}
+// prefixed writes each record of a text handler, which begins with its level, after its priority in one write.
+type prefixed struct{ w io.Writer }
 
-// WithAttrs implements slog.Handler.
-func (h *journalHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &journalHandler{h.Handler.WithAttrs(attrs), h.out}
-}
-
-// WithGroup implements slog.Handler.
-func (h *journalHandler) WithGroup(name string) slog.Handler {
-	return &journalHandler{h.Handler.WithGroup(name), h.out}
-}
-
-// prefixed writes each line after its priority in one write.
-type prefixed struct {
-	w        io.Writer
-	mu       sync.Mutex // guards priority
-	priority string
-}
-
-// Write implements io.Writer. Its caller holds mu.
-func (p *prefixed) Write(line []byte) (int, error) {
-	if _, err := p.w.Write(append([]byte(p.priority), line...)); err != nil {
+// Write implements io.Writer.
+func (p prefixed) Write(record []byte) (int, error) {
+	written, line, _ := bytes.Cut(record, []byte(" "))
+	var level slog.Level
+	_ = level.UnmarshalText(bytes.TrimPrefix(written, []byte(slog.LevelKey+"="))) // as the handler writes it
+	if _, err := p.w.Write(append([]byte(journalPriority(level)), line...)); err != nil {
 		return 0, err
 	}
-	return len(line), nil
+	return len(record), nil
 }
 
 // isJournal reports whether w is the journal. Systemd names device and inode of the stream
@@ -110,7 +76,7 @@ type journalWriter struct{ w io.Writer }
 func (j *journalWriter) Write(p []byte) (int, error) {
 	var out []byte
 	for line := range bytes.Lines(p) {
-		out = append(append(out, journalError...), line...)
+		out = append(append(out, journalPriority(slog.LevelError)...), line...)
 	}
 	if _, err := j.w.Write(out); err != nil {
 		return 0, err

@@ -21,7 +21,7 @@ func TestJournalHandler(t *testing.T) {
 	log.Error("e", "url", "<0>forged")
 	fmt.Fprint(&journalWriter{&out}, "sextant: one\ntwo\n")
 	want := `<7>msg=d crawler=a
-<6>msg=i crawler=a lines="one\ntwo"
+<6>msg=i crawler=a level="an attribute of its own" lines="one\ntwo"
 <4>msg=w crawler=a g.n=1
 <3>msg=e crawler=a url=<0>forged
 <3>sextant: one

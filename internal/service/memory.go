@@ -39,7 +39,7 @@ const (
 // limitMemory keeps the garbage collector's limit at the budget minus the stores' memory outside Go's heap, until ctx
 // ends.
 func (s *Service) limitMemory(ctx context.Context) error {
-	if s.memory == NoMemoryLimit {
+	if s.options.Memory == NoMemoryLimit {
 		s.log.Info("no memory limit")
 		return nil
 	}
@@ -48,7 +48,7 @@ func (s *Service) limitMemory(ctx context.Context) error {
 		return nil
 	}
 	last := int64(-memoryGrain)
-	for {
+	for more := true; more; more = sleep(ctx, memoryStep) {
 		outside := int64(0)
 		for _, r := range s.crawls {
 			stats, err := r.store.Stats()
@@ -58,16 +58,12 @@ func (s *Service) limitMemory(ctx context.Context) error {
 			outside += stats.FingerprintBytes
 		}
 		if outside >= last+memoryGrain || outside <= last-memoryGrain {
-			limit := store.LimitMemory(s.memory, outside)
+			limit := store.LimitMemory(s.options.Memory, outside)
 			s.log.Debug("heap limit", "bytes", limit, "known_urls_bytes", outside)
 			last = outside
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(memoryStep):
-		}
 	}
+	return nil
 }
 
 // How large the memtables of the stores may be together: a part of the budget, since a

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,22 +44,14 @@ func (o Offline) Ask(ctx context.Context, fn func(*admin.Client) error) error {
 	})
 }
 
-// WithStore opens the store, calls fn, and closes it.
-func (o Offline) WithStore(ctx context.Context, fn func(context.Context, *store.Store) error) error {
-	return o.withStored(ctx, func(ctx context.Context, own stored) error { return fn(ctx, own.store) })
-}
-
+// withStored opens the store, calls fn, and closes it.
 func (o Offline) withStored(ctx context.Context, fn func(context.Context, stored) error) (err error) {
 	o.Store.Logger = o.Log
 	own, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := own.store.Close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = cmp.Or(err, own.store.Close()) }()
 	if own.node != nil {
 		return own.node.during(ctx, func(ctx context.Context) error { return fn(ctx, own) })
 	}

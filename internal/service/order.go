@@ -37,7 +37,7 @@ func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	told, endNotices := context.WithCancel(ctx) // after the door, which reports the last round
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
-	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status, Round: s.notices.Tell, Once: once.Drain})
+	server.Tell(admin.About{Version: s.options.Version, Notices: s.notices.Status, Round: s.notices.Tell, Once: once.Drain})
 	server.Mount("GET /debug/pprof/", admin.Operator, http.DefaultServeMux)
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
@@ -172,7 +172,7 @@ func (s *Service) tell(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-s.hangups:
+			case <-s.options.hangups:
 				_, _ = s.Reload(ctx, admin.ReloadOptions{}) // it is logged, and stands in the status
 			}
 		}

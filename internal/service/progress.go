@@ -24,17 +24,10 @@ func (s *Service) showProgress(ctx context.Context, out io.Writer) (end func()) 
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(progressEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				fmt.Fprint(out, "\r\x1b[K")
-				return
-			case <-tick.C:
-				fmt.Fprintf(out, "\r\x1b[K%s", s.Progress(ctx))
-			}
+		for sleep(ctx, progressEvery) {
+			fmt.Fprintf(out, "\r\x1b[K%s", s.Progress(ctx))
 		}
+		fmt.Fprint(out, "\r\x1b[K")
 	}()
 	return func() {
 		cancel()

@@ -31,8 +31,8 @@ func (s *Service) applyConfig(ctx context.Context, o admin.ReloadOptions) (later
 			return nil, &admin.Declined{Err: fmt.Errorf("the configuration no longer has the Crawler %q: restart the service to remove it", r.Name())}
 		}
 	}
-	if len(parsed.Crawlers) != s.configured {
-		s.log.Warn("the number of Crawlers changed; this takes effect after a restart", "now", s.configured, "then", len(parsed.Crawlers))
+	if len(parsed.Crawlers) != len(s.options.File.Crawlers) {
+		s.log.Warn("the number of Crawlers changed; this takes effect after a restart", "now", len(s.options.File.Crawlers), "then", len(parsed.Crawlers))
 		later = append(later, "the number of Crawlers")
 	}
 	of, err := s.applyTogether(ctx, byName, o)

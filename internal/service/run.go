@@ -38,10 +38,7 @@ func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 		}
 		o.Log.Error("this node begins again", "error", err)
 		start.Yes, start.Once.RenewNow = false, false // they were for the first start
-		select {
-		case <-start.Stop.Done():
-		case <-time.After(againPause):
-		}
+		sleep(start.Stop, againPause)
 	}
 }
 
@@ -70,7 +67,8 @@ func run(ctx context.Context, o Options, start Start) (summary Summary, opened b
 	began := time.Now()
 	err = s.Run(traced, start.Once)
 	ended()
-	defer o.notify.end()() // it may take long to close a store
+	o.notify.send("STOPPING=1")
+	defer o.notify.patience()() // it may take long to close a store
 	// The summary is read before the stores are closed.
 	summary = s.summary(context.WithoutCancel(ctx), start.Once, began)
 	if closeErr := s.Close(); err == nil {

@@ -31,22 +31,17 @@ type Service struct {
 	open   net.Listener // nil for --listen off
 	owner  net.Listener // nil if the socket's path is too long
 	access *admin.Access
-	openID openid.Settings
 	log    *slog.Logger
 
-	config     *configuration
-	configured int                    // Crawlers in it when the service started
-	members    []*member              // one for each Crawler on PostgreSQL
-	stores     int                    // that Open opens
-	opened     atomic.Int32           // those of them that are open
-	standing   atomic.Pointer[string] // why the process stands by; nil: it does not
-	version    string                 // as in Options
-	memory     int64                  // budget in bytes; 0 is the default one
-	notify     *notifier
-	notices    *notices.Notifier
-	tickets    map[string]string // to tokens: links that sign in once; read when Run begins
+	options  Options // those of the start
+	config   *configuration
+	members  []*member              // one for each Crawler on PostgreSQL
+	opened   atomic.Int32           // stores that are open
+	standing atomic.Pointer[string] // why the process stands by; nil: it does not
+	notify   *notifier
+	notices  *notices.Notifier
+	tickets  map[string]string // to tokens: links that sign in once; read when Run begins
 
-	hangups   <-chan struct{} // SIGHUP; nil: none
 	reloading sync.Mutex      // held while the configuration is reloaded
 	judged    string          // configFiles when it was last reloaded; guarded by reloading
 	ending    atomic.Bool     // no reload begins any more
@@ -72,8 +67,8 @@ type Options struct {
 	Memory  int64  // budget in bytes; 0 is the default one, NoMemoryLimit none
 	Threads int    // maximum of all Crawlers together; 0 for the sum of theirs
 
-	notify  *notifier // nil without systemd
-	hangups <-chan struct{}
+	notify  *notifier       // nil without systemd
+	hangups <-chan struct{} // SIGHUP; nil: none
 	once    bool            // it ends by itself, so it does not stand by
 	life    context.Context //nolint:containedctx // it ends when the run must end at once; nil: never
 }
@@ -85,10 +80,7 @@ func (o *Options) home(crawler config.Crawler) Home {
 
 // Open opens everything that can fail, so that a service that starts runs.
 func Open(ctx context.Context, o Options) (s *Service, err error) {
-	s = &Service{
-		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), stores: len(o.Crawlers), memory: o.Memory, notify: o.notify, hangups: o.hangups,
-		openID: o.OpenID,
-	}
+	s = &Service{options: o, log: o.Log, notify: o.notify}
 	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
 	if s.notify == nil {
 		s.notify = &notifier{log: o.Log}
@@ -208,7 +200,7 @@ func (s *Service) progressOfOpening() admin.ReadinessProblem {
 	if words := s.standing.Load(); words != nil {
 		return admin.StandingBy(*words)
 	}
-	return admin.Starting(fmt.Sprintf("stores are being opened: %d of %d are open", s.opened.Load(), s.stores))
+	return admin.Starting(fmt.Sprintf("stores are being opened: %d of %d are open", s.opened.Load(), len(s.options.Crawlers)))
 }
 
 // enoughFiles fails if the process may open too few files for the Crawlers: their pages would

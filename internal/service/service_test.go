@@ -77,7 +77,7 @@ func TestFewFiles(t *testing.T) {
 func TestOpeningIsSecured(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeCertificate(t, "cert.pem")
-	s := &Service{log: slog.New(slog.DiscardHandler), stores: 90}
+	s := &Service{log: slog.New(slog.DiscardHandler), options: Options{Crawlers: make([]config.Crawler, 90)}}
 	s.opened.Store(12)
 	opened, err := s.openDoor(t.Context(), ".", "127.0.0.1:0", &admin.AccessSettings{Certificate: "cert.pem", Key: "cert.pem"})
 	if err != nil {

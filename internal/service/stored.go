@@ -97,14 +97,8 @@ func (s stored) addFigures(ctx context.Context, to *admin.Status) error {
 		}
 	}
 	figures, err := s.store.Stats()
-	to.Store = &admin.StoreStatus{
-		TableBytes: figures.TableBytes, LogBytes: figures.LogBytes, BodyBytes: figures.BodyBytes + figures.ValueBytes,
-		Commits: figures.Batches, Writes: figures.Writes, WritesWaiting: figures.Waiting,
-		LastCommitS: figures.LastCommit.Seconds(), LongestCommitS: figures.LongestCommit.Seconds(), CommitTimes: figures.CommitTimes,
-		DiskFree: figures.DiskFree, DiskSize: figures.DiskSize, DiskNeeded: figures.MinFree,
-		Fingerprints: figures.Fingerprints, FingerprintBytes: figures.FingerprintBytes, FingerprintLoading: figures.Loading,
-		DocumentsAdded: figures.Entered, DocumentsUpdated: figures.Changed, DocumentsDeleted: figures.Left,
-	}
+	figures.BodyBytes += figures.ValueBytes
+	to.Store = &admin.StoreStatus{Stats: figures, LastCommitS: figures.LastCommit.Seconds(), LongestCommitS: figures.LongestCommit.Seconds()}
 	if err == nil && s.db != nil {
 		to.Store.Node, err = s.db.Holder(ctx, s.db.Part)
 	}

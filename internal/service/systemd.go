@@ -90,12 +90,6 @@ func (n *notifier) reloading() {
 	n.send("RELOADING=1", fmt.Sprintf("MONOTONIC_USEC=%d", at.Nano()/1000), statusLine("reading the configuration"))
 }
 
-// end announces the end, if that was not done yet, and asks for patience.
-func (n *notifier) end() (enough func()) {
-	n.send("STOPPING=1")
-	return n.patience()
-}
-
 const (
 	// statusEvery is the interval at which the status is sent.
 	statusEvery = 30 * time.Second
@@ -111,13 +105,8 @@ func (n *notifier) patience() (enough func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for n.socket != "" {
+		for more := n.socket != ""; more; more = sleep(ctx, extendBy/3) {
 			n.extend(extendBy)
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(extendBy / 3):
-			}
 		}
 	}()
 	return func() {
@@ -128,17 +117,10 @@ func (n *notifier) patience() (enough func()) {
 
 // keepTelling sends the status to systemd periodically, until ctx ends.
 func (s *Service) keepTelling(ctx context.Context) error {
-	if s.notify.socket == "" {
-		return nil
+	for s.notify.socket != "" && sleep(ctx, statusEvery) {
+		s.notify.status(s.words(ctx))
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(statusEvery):
-			s.notify.status(s.words(ctx))
-		}
-	}
+	return nil
 }
 
 // keepAlive notifies systemd's watchdog while each Crawler proves that it is alive. Without the proof systemd gets no
@@ -148,24 +130,20 @@ func (s *Service) keepAlive(ctx context.Context) error {
 	if s.notify.socket == "" || s.notify.watchdog == 0 {
 		return nil
 	}
-	for {
+	for ctx.Err() == nil {
 		proof, cancel := context.WithTimeout(ctx, s.notify.watchdog)
 		err := s.alive(proof)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
-			return nil
 		case err != nil:
 			s.log.Error("watchdog: no progress; not notifying systemd", "error", err)
-			continue
-		}
-		s.notify.alive()
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(s.notify.watchdog / 3):
+		default:
+			s.notify.alive()
+			sleep(ctx, s.notify.watchdog/3)
 		}
 	}
+	return nil
 }
 
 // alive checks each Crawler: that its frontier loops, so its mutex is free and its gates are open, and that the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -53,7 +54,7 @@ func (s *Service) watch(ctx context.Context) error {
 // time and inode. It is never empty.
 func (s *Service) configFiles() string {
 	var all strings.Builder
-	for _, name := range []string{filepath.Base(s.config.path), config.CrawlRulesName, config.GlobalRulesName} {
+	for _, name := range s.watched() {
 		info, err := os.Stat(filepath.Join(filepath.Dir(s.config.path), name))
 		if err != nil {
 			fmt.Fprintln(&all, "none")
@@ -70,9 +71,10 @@ func (s *Service) configFiles() string {
 
 // isConfig reports whether an event concerns the configuration or rules beside it.
 func (s *Service) isConfig(e fsnotify.Event) bool {
-	switch filepath.Base(e.Name) {
-	case filepath.Base(s.config.path), config.CrawlRulesName, config.GlobalRulesName:
-		return !e.Has(fsnotify.Chmod)
-	}
-	return false
+	return slices.Contains(s.watched(), filepath.Base(e.Name)) && !e.Has(fsnotify.Chmod)
+}
+
+// watched lists the names of the configuration and the rules beside it.
+func (s *Service) watched() []string {
+	return []string{filepath.Base(s.config.path), config.CrawlRulesName, config.GlobalRulesName}
 }

@@ -157,5 +157,5 @@ func benchComplete(b *testing.B, body int, documents bool) {
 	}
 	b.ReportMetric(float64(st.Keys-keys)/float64(b.N), "keys/page")
 	b.ReportMetric(float64(st.LongestCommit.Milliseconds()), "longest-ms")
-	b.ReportMetric(float64(st.Writes)/float64(st.Batches), "writes/batch")
+	b.ReportMetric(float64(st.Writes)/float64(st.Commits), "writes/batch")
 }

@@ -215,6 +215,7 @@ func (s *Store) PendingDeletions(
 	if err != nil {
 		return err
 	}
+	f.URLs = nil // their keys select
 	return s.view(ctx, func(view kv.View) error {
 		keys, err := s.deletionKeys(ctx, view, &f, named)
 		if err != nil {

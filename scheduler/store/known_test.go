@@ -276,8 +276,8 @@ func TestStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st.Batches == 0 || st.Writes < 11 || st.LastCommit <= 0 || st.LongestCommit < st.LastCommit ||
-		st.LogBytes == 0 || st.FingerprintBytes == 0 || st.Loading {
+	if st.Commits == 0 || st.Writes < 11 || st.LastCommit <= 0 || st.LongestCommit < st.LastCommit ||
+		st.LogBytes == 0 || st.FingerprintBytes == 0 || st.FingerprintLoading {
 		t.Errorf("%+v", st)
 	}
 	closeStore(t, s)

@@ -10,36 +10,38 @@ import (
 
 // timing.mu guards the times of commits: the writer adds them, any caller reads them.
 
-// Stats holds figures of the store.
+// Stats holds figures of the store. Its JSON is a part of the status.
 type Stats struct {
-	Batches uint64 // commits since it was opened
-	Writes  uint64 // of callers, in them
-	Keys    uint64 // written or removed in them
-	Waiting int    // writes now queued for the committer
+	Commits       uint64 `json:"commits"`        // since it was opened
+	Writes        uint64 `json:"writes"`         // of callers, in them
+	Keys          uint64 `json:"-"`              // written or removed in them
+	WritesWaiting int    `json:"writes_waiting"` // for the next commit
 	// LastCommit is the duration of the last commit in the engine, LongestCommit the longest of the last minute or so.
-	LastCommit, LongestCommit time.Duration
-	CommitTimes               histogram.Snapshot // of all commits
+	LastCommit    time.Duration      `json:"-"`
+	LongestCommit time.Duration      `json:"-"`
+	CommitTimes   histogram.Snapshot `json:"-"` // of all commits
 	kv.Stats
-	// Fingerprints is the number of URLs that are known without a read, FingerprintBytes the memory for them. Loading
-	// is set while they are being read.
-	Fingerprints     int
-	FingerprintBytes int64
-	Loading          bool
-	// Entered, Changed and Left count documents that entered the index, replaced an older one, and left it, since the
-	// store was opened.
-	Entered, Changed, Left uint64
+	// Fingerprints is the number of URLs that are known without a read, FingerprintBytes the memory for them.
+	// FingerprintLoading is set while they are being read.
+	Fingerprints       int   `json:"fingerprints"`
+	FingerprintBytes   int64 `json:"fingerprint_bytes"`
+	FingerprintLoading bool  `json:"fingerprint_loading,omitempty"`
+	// Documents entered the index, replaced an older one, and left it, since the store was opened.
+	DocumentsAdded   uint64 `json:"documents_added"`
+	DocumentsUpdated uint64 `json:"documents_updated"`
+	DocumentsDeleted uint64 `json:"documents_deleted"`
 }
 
 // Stats measures. It lists the directory.
 func (s *Store) Stats() (Stats, error) {
 	st := s.timing.stats()
-	st.Waiting = len(s.writes)
+	st.WritesWaiting = len(s.writes)
 	count := s.committed.Load()
-	st.Entered, st.Changed, st.Left = count.Entered, count.Changed, count.Left
+	st.DocumentsAdded, st.DocumentsUpdated, st.DocumentsDeleted = count.Entered, count.Changed, count.Left
 	if set := s.known.set.Load(); set != nil {
 		st.Fingerprints, st.FingerprintBytes = set.Len(), set.Bytes()
 	} else {
-		st.Loading = !s.readOnly
+		st.FingerprintLoading = !s.readOnly
 	}
 	var err error
 	if st.Stats, err = s.kv.Stats(); err != nil {
@@ -87,5 +89,5 @@ func (t *timing) stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.turn()
-	return Stats{Batches: t.batches, Writes: t.writes, Keys: t.keys, CommitTimes: t.times.Snapshot(), LastCommit: t.last, LongestCommit: max(t.longest[0], t.longest[1])}
+	return Stats{Commits: t.batches, Writes: t.writes, Keys: t.keys, CommitTimes: t.times.Snapshot(), LastCommit: t.last, LongestCommit: max(t.longest[0], t.longest[1])}
 }

@@ -56,7 +56,7 @@ func TestSteady(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%.0f pages a batch; %d URLs known at the end, %.0f bytes of disk each, %.2f of memory",
-		float64(stats.Writes)/float64(stats.Batches), n.Known, float64(stats.TableBytes)/float64(n.Known), float64(stats.FingerprintBytes)/float64(n.Known))
+		float64(stats.Writes)/float64(stats.Commits), n.Known, float64(stats.TableBytes)/float64(n.Known), float64(stats.FingerprintBytes)/float64(n.Known))
 	if os.Getenv("SEXTANT_STEADY") == "" {
 		mustVerify(t, s)
 	}

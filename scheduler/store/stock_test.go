@@ -177,7 +177,7 @@ func loadAll(t testing.TB, s *Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !stats.Loading {
+		if !stats.FingerprintLoading {
 			return
 		}
 		time.Sleep(10 * time.Millisecond) // nothing tells when, and only measurements wait here

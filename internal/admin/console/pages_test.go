@@ -20,6 +20,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/scheduler/store"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 // hostile are texts as crawled pages, servers and indexers may send them.
@@ -108,7 +110,7 @@ func TestTroublesLeadToTheirPages(t *testing.T) {
 	status.IllHosts, status.DeletionsSince, status.Lost = 2, &at, 3
 	status.DeletionsByClass = map[string]uint64{"most": 1}
 	status.Edits = []admin.EditStatus{{Edit: deletion.Edit{Number: 17, State: deletion.EditHeld}, LossCounts: admin.LossCounts{Pending: 15, Moves: 15}}, {Edit: deletion.Edit{Number: 18}, LossCounts: admin.LossCounts{Pending: 1}}}
-	status.Store = &admin.StoreStatus{DiskFree: 1 << 20, DiskSize: 1 << 40}
+	status.Store = &admin.StoreStatus{Stats: store.Stats{Stats: kv.Stats{DiskFree: 1 << 20, DiskSize: 1 << 40}}}
 	api := answers(t, map[string]any{"GET /status": []admin.Status{status}})
 	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/")
 	for _, want := range []string{

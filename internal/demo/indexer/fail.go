@@ -3,7 +3,9 @@ package indexer
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,23 +78,10 @@ func ParseFail(text string) (Fail, error) {
 }
 
 // counts returns the settings that are one number.
-func (f *Fail) counts() []struct {
-	name  string
-	count *int
-} {
-	return []struct {
-		name  string
-		count *int
-	}{
-		{"retry-after", &f.RetryAfter},
-		{"restart-every", &f.RestartEvery},
-		{"die-after", &f.DieAfter},
-		{"die-amid", &f.DieAmid},
-		{"stall", &f.Stall},
-		{"garbage", &f.Garbage},
-		{"lose-answer", &f.LoseAnswer},
-		{"lose", &f.Lose},
-		{"max-bytes", &f.MaxBytes},
+func (f *Fail) counts() map[string]*int {
+	return map[string]*int{
+		"retry-after": &f.RetryAfter, "restart-every": &f.RestartEvery, "die-after": &f.DieAfter, "die-amid": &f.DieAmid,
+		"stall": &f.Stall, "garbage": &f.Garbage, "lose-answer": &f.LoseAnswer, "lose": &f.Lose, "max-bytes": &f.MaxBytes,
 	}
 }
 
@@ -122,17 +111,13 @@ func (f *Fail) set(name, value string) (err error) {
 		}
 		return nil
 	}
-	for _, c := range f.counts() {
-		if c.name == name {
-			*c.count, err = number(value, 1, maxScript)
-			return err
-		}
+	counts := f.counts()
+	if count := counts[name]; count != nil {
+		*count, err = number(value, 1, maxScript)
+		return err
 	}
-	known := "status=CODE:N, bad=SUBSTRING, slow=DURATION"
-	for _, c := range f.counts() {
-		known += ", " + c.name + "=N"
-	}
-	return errors.New("unknown: write " + known)
+	return errors.New("unknown: write status=CODE:N, bad=SUBSTRING, slow=DURATION, " +
+		strings.Join(slices.Sorted(maps.Keys(counts)), "=N, ") + "=N")
 }
 
 // maxScript bounds the counts of a script.
@@ -144,26 +129,6 @@ func number(text string, low, high int) (int, error) {
 		return 0, fmt.Errorf("%q: write a whole number from %d to %d", text, low, high)
 	}
 	return n, nil
-}
-
-// String returns the text form for ParseFail.
-func (f Fail) String() string {
-	var out []string
-	for _, s := range f.Status {
-		out = append(out, fmt.Sprintf("status=%d:%d", s.Code, s.Count))
-	}
-	for _, b := range f.Bad {
-		out = append(out, "bad="+b)
-	}
-	for _, c := range f.counts() {
-		if *c.count > 0 {
-			out = append(out, fmt.Sprintf("%s=%d", c.name, *c.count))
-		}
-	}
-	if f.Slow > 0 {
-		out = append(out, "slow="+f.Slow.String())
-	}
-	return strings.Join(out, ",")
 }
 
 func (f Fail) badFor(uri string) (string, bool) {

@@ -190,7 +190,7 @@ func (e *Engine) Check() (err error) {
 
 // Stats implements kv.Engine. It lists the directory.
 func (e *Engine) Stats() (st kv.Stats, err error) {
-	st.MinFree = max(e.needs(), 0)
+	st.DiskNeeded = max(e.needs(), 0)
 	if free, size, err := space(e.dir); err == nil {
 		st.DiskFree, st.DiskSize = free, size
 	}

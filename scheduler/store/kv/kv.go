@@ -92,10 +92,15 @@ type Limits struct {
 
 // Stats holds a database's disk usage in bytes.
 type Stats struct {
-	// DiskFree and DiskSize are those of the store's disk. Writes stop when less than MinFree is free. 0: unknown, or
-	// no bound.
-	DiskFree, DiskSize, MinFree int64
+	// DiskFree and DiskSize are those of the store's disk. Writes stop when less than DiskNeeded is free. 0: unknown,
+	// or no bound.
+	DiskFree   int64 `json:"disk_free_bytes"`
+	DiskSize   int64 `json:"disk_size_bytes"`
+	DiskNeeded int64 `json:"disk_needed_bytes"`
 	// TableBytes, LogBytes, ValueBytes and BodyBytes are the disk space of tables, memtable logs, the value log and the
 	// outbox's segments.
-	TableBytes, LogBytes, ValueBytes, BodyBytes int64
+	TableBytes int64 `json:"table_bytes"`
+	LogBytes   int64 `json:"log_bytes"`
+	ValueBytes int64 `json:"-"`
+	BodyBytes  int64 `json:"body_bytes"`
 }
