@@ -64,6 +64,9 @@ func (p *parser) pushTargets(crawler *node) []Push {
 		}
 		names[t.Name] = n.valueAt("name")
 		out = append(out, t)
+		if t.Kind == "papi" || t.Kind == "funnelback" {
+			p.warnOfDenials(crawler, n)
+		}
 	}
 	if !written {
 		n := &node{spec: p.schema.elements["Push"], at: crawler.at}
@@ -117,6 +120,20 @@ func (p *parser) ofKind(n *node, kind *pushKind) {
 	}
 }
 
+// warnOfDenials warns of the denials in an element of a Crawler, for a target that does not enforce them.
+func (p *parser) warnOfDenials(in, target *node) {
+	for _, n := range in.children {
+		name := map[string]string{"Field": "name", "AddMeta": "name", "Map": "to", "MapHeader": "to"}[n.spec.Name]
+		if name != "" && n.str(name) == push.MetaDeny {
+			p.warnf(n.valueAt(name), "the target of kind %s at %s does not enforce %s: write only the allowed users",
+				target.str("kind"), p.lineAndColumn(target.at), push.MetaDeny)
+		}
+		if n.spec.Name != "Fetch" { // its Fields are those of a form
+			p.warnOfDenials(n, target)
+		}
+	}
+}
+
 // fieldInTargets warns of a Field that does not reach a target. The title always does, since it is taken from its
 // Field.
 func (p *parser) fieldInTargets(n, crawler *node, f *policy.Field) {
@@ -128,10 +145,6 @@ func (p *parser) fieldInTargets(n, crawler *node, f *policy.Field) {
 		if f.Name != "title" && slices.Contains(kind.ownMetas, f.Name) {
 			p.warnf(n.valueAt("name"), "the target of kind %s at %s sets the meta %s itself and ignores that of this Field: write another name",
 				kind.name, p.lineAndColumn(target.at), f.Name)
-		}
-		if f.Name == push.MetaDeny && (kind.name == "papi" || kind.name == "funnelback") {
-			p.warnf(n.valueAt("name"), "the target of kind %s at %s does not enforce %s: write only the allowed users",
-				kind.name, p.lineAndColumn(target.at), push.MetaDeny)
 		}
 		isNamed := slices.ContainsFunc(target.children, func(c *node) bool {
 			return c.spec.Name == "PushField" && c.str("name") == wire.MetaPrefix+f.Name

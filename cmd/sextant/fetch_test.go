@@ -7,6 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/push"
 )
 
 func TestFetchTellsOfCutLinks(t *testing.T) {
@@ -15,6 +16,18 @@ func TestFetchTellsOfCutLinks(t *testing.T) {
 		err := texts(&out, unpainted)("page", shownPage{&admin.FetchedPage{Read: true, Follows: true, Links: 50_000, LinksCut: cut}, 0})
 		if n := strings.Count(out.String(), "links     50000 of more"); err != nil || n != want {
 			t.Errorf("cut %t: told %d times, %v:\n%s", cut, n, err, &out)
+		}
+	}
+}
+
+// TestFetchLimitsChunks: a page may have a thousand.
+func TestFetchLimitsChunks(t *testing.T) {
+	for n, want := range map[int]string{20: "more (", 1000: "and 980 more (--json lists all)\n"} {
+		var out strings.Builder
+		f := &admin.Fetched{Stored: new(report.StoredURL), Document: &push.Document{Chunks: make([]push.Chunk, n)}}
+		err := texts(&out, unpainted)("outcome", f)
+		if found := strings.Contains(out.String(), want); err != nil || found != (n > 20) || strings.Count(out.String(), "(beginning)") != 20 {
+			t.Errorf("%d chunks, %v:\n%s", n, err, &out)
 		}
 	}
 }

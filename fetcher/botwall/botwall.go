@@ -34,6 +34,7 @@ var refused = []int{http.StatusForbidden}
 var marks = [...]mark{
 	// developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/detect-response
 	{"Cloudflare", nil, "Cf-Mitigated", "challenge", nil},
+	{"Cloudflare", []int{403, 429, 503}, "", "", []string{"_cf_chl_opt", "/cdn-cgi/challenge-platform/"}},
 	// Error pages 1006 to 1020; those of an origin that fails have a status of 5xx.
 	{"Cloudflare", refused, "Server", "cloudflare", []string{`id="cf-error-details"`}},
 	{"Cloudflare", refused, "Server", "cloudflare", []string{"error code: 10"}},
@@ -49,6 +50,8 @@ var marks = [...]mark{
 	{"Azure Front Door", refused, "X-Azure-Ref", "", []string{"The request is blocked."}},
 	{"DataDome", []int{http.StatusUnauthorized, http.StatusForbidden}, "", "", []string{"captcha-delivery.com/"}},
 	{"DataDome", []int{http.StatusUnauthorized, http.StatusForbidden}, "X-Dd-B", "", nil},
+	{"DataDome", nil, "", "", []string{`<p id="cmsg">`, "captcha-delivery.com/"}},
+	{"HUMAN (PerimeterX)", nil, "", "", []string{`<div id="px-captcha"`, "_pxAppId"}},
 	{"HUMAN (PerimeterX)", refused, "", "", []string{"px-captcha", "_pxAppId"}},
 	{"HUMAN (PerimeterX)", refused, "", "", []string{`"blockScript"`, `"appId"`, `"vid"`}},
 	// Also with status 200, as the next two.

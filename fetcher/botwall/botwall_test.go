@@ -49,6 +49,11 @@ func TestWalls(t *testing.T) {
 			"HUMAN (PerimeterX)"},
 		"HUMAN in JSON": {403, nil, `{"appId":"PX1","jsClientSrc":"/a","vid":"","blockScript":"/b"}`,
 			"HUMAN (PerimeterX)"},
+		"challenge without a header": {503, head("Server", "cloudflare"),
+			`<script>window._cf_chl_opt={};a.src="/cdn-cgi/challenge-platform/h/b/orchestrate/jsch/v1"</script>`, "Cloudflare"},
+		"DataDome with 200": {200, nil, `<p id="cmsg">Please enable JS</p><script src="https://ct.captcha-delivery.com/c.js">`,
+			"DataDome"},
+		"HUMAN with 429": {429, nil, `<div id="px-captcha"></div><script>window._pxAppId="PX1"</script>`, "HUMAN (PerimeterX)"},
 		"Imperva with 200": {200, nil,
 			`<html style="height:100%"><body><iframe id="main-iframe" src="/_Incapsula_Resource?SWUDNSAI=31" height="100%">` +
 				`Request unsuccessful. Incapsula incident ID: 1-2</iframe>`, "Imperva"},
@@ -62,10 +67,13 @@ func TestWalls(t *testing.T) {
 			`<script src="https://challenges.cloudflare.com/turnstile/v0/api.js"></script><div class="cf-turnstile"></div>`, ""},
 		"a page that a product watches": {200, head("X-DataDome", "protected"),
 			`<script src="/_Incapsula_Resource?SWJIYLWA=1"></script><script src="https://js.datadome.co/tags.js"></script>`, ""},
+		"a failing page with Cloudflare's script": {503, head("Server", "cloudflare"),
+			`<script>window.__CF$cv$params={};a.src='/cdn-cgi/challenge-platform/scripts/jsd/main.js'</script>`, ""},
+		"a page that HUMAN watches": {200, nil, `<script>window._pxAppId="PX1"</script>`, ""},
 		"a text about all of them": {200, head("Server", "cloudflare"),
 			"<title>Bot walls</title>Just a moment... cf-mitigated: challenge, error code: 1020, " +
 				`&lt;iframe id="main-iframe" src="/_Incapsula_Resource?…"&gt; Request unsuccessful. ` +
-				`Incapsula incident ID: 7, captcha-delivery.com/ px-captcha _pxAppId ` +
+				`Incapsula incident ID: 7, captcha-delivery.com/ &lt;div id="px-captcha"&gt; _pxAppId &lt;p id="cmsg"&gt; ` +
 				"Request Rejected. Your support ID is 5. Access Denied errors.edgesuite.net/18. sec-if-cpt-container", ""},
 		"a 403 of the origin": {403, head("Server", "cloudflare"), "<h1>Forbidden</h1>Members only.", ""},
 		"a 403 of Apache": {403, head("Server", "Apache"),

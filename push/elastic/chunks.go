@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,6 +23,10 @@ const (
 	chunkAnchor   = "anchor"
 	chunkCount    = "chunk_count"
 )
+
+// maxChunkMeta bounds a value of a chunk's metas, in bytes. Only forms of the page's content are longer: they would be
+// repeated in each of its chunks.
+const maxChunkMeta = 16 << 10
 
 // ChunkID returns the _id of a chunk of the document of a URL. Numbers begin at 0.
 func ChunkID(url string, number int) string { return fmt.Sprintf("%s-%d", ID(url), number) }
@@ -120,6 +125,9 @@ func (t *Target) divide(p *chunked) error {
 	p.page = t.set.Fields.Fields(d, nil)
 	page := d.URL
 	d.Content = nil
+	maps.DeleteFunc(d.Metas, func(_ string, values []string) bool {
+		return slices.ContainsFunc(values, func(v string) bool { return len(v) > maxChunkMeta })
+	})
 	for _, c := range chunks {
 		d.URL, d.Text = page, c.Text
 		if c.Anchor != "" {

@@ -130,6 +130,21 @@ func TestChunkDocuments(t *testing.T) {
 	}
 }
 
+// TestFormsStayWithTheirPage: the content of a page, which a Field made a meta, is not repeated in its chunks.
+func TestFormsStayWithTheirPage(t *testing.T) {
+	k := &kept{documents: map[string]map[string]any{}}
+	form := strings.Repeat("x", 16<<10+1)
+	entry := pushtest.DocumentEntry(push.Document{URL: "http://h/a", Chunks: []push.Chunk{{Text: "a"}},
+		Metas: map[string][]string{"body": {form}, push.MetaAllow: slices.Repeat([]string{form[:1024]}, 20)}})
+	if _, err := openKept(t, k, wire.Limits{}).Push(t.Context(), pushtest.Numbered(1, entry)); err != nil {
+		t.Fatal(err)
+	}
+	page, chunk := k.documents[ID("http://h/a")], k.documents[ChunkID("http://h/a", 0)]
+	if page["metas"] == nil || chunk["metas"] != nil || len(chunk["acl_allow"].([]any)) != 20 {
+		t.Errorf("page %v, chunk %v", page, chunk)
+	}
+}
+
 // TestChunksFollowTheirPage: chunks are replaced and deleted with the page, whichever request fails meanwhile, and
 // though another order takes the place of one that failed.
 func TestChunksFollowTheirPage(t *testing.T) {

@@ -74,11 +74,11 @@ var withoutTwins = whatlanggo.Options{Blacklist: map[whatlanggo.Lang]bool{whatla
 // Base returns the language of a tag without region and script, "" if it is not a tag. Languages of a macrolanguage
 // have its code: Norwegian is no.
 func Base(tag string) string {
-	base, _ := language.Macro.Make(strings.TrimSpace(tag)).Base()
-	if s := base.String(); s != "und" {
-		return s
+	base, sure := language.Macro.Make(strings.TrimSpace(tag)).Base()
+	if sure != language.Exact { // a guess: English for nothing
+		return ""
 	}
-	return ""
+	return base.String()
 }
 
 // codeOf returns the tag of a language: that of two letters if it has one.

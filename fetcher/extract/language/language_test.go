@@ -64,6 +64,16 @@ func TestCorrected(t *testing.T) {
 	}
 }
 
+func TestBase(t *testing.T) {
+	for tag, want := range map[string]string{
+		"de-CH": "de", " zh-Hant ": "zh", "nb": "no", "deu": "de", "en_US": "en", "": "", "und": "", "Deutsch": "", "x-own": "",
+	} {
+		if base := Base(tag); base != want {
+			t.Errorf("%q: %q, want %q", tag, base, want)
+		}
+	}
+}
+
 // TestNoneIsCorrected: no page that declares its own language loses it.
 func TestNoneIsCorrected(t *testing.T) {
 	for code, text := range pages(t) {

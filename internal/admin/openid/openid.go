@@ -35,8 +35,12 @@ type Settings struct {
 	Operators, Readers string
 }
 
-// requestTime bounds each request to the provider.
-const requestTime = 10 * time.Second
+const (
+	// requestTime bounds each request to the provider.
+	requestTime = 10 * time.Second
+	// maxSkew is how far the clocks of the provider and of this machine may differ. Some ID tokens last a minute only.
+	maxSkew = 2 * time.Minute
+)
 
 // Provider signs people in. Its methods may be called concurrently.
 type Provider struct {
@@ -128,12 +132,16 @@ func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier s
 	token, err := c.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if err != nil {
 		if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-			err = fmt.Errorf("status %d %s", refused.Response.StatusCode, refused.ErrorCode)
+			err = fmt.Errorf("status %d %s %s", refused.Response.StatusCode, refused.ErrorCode, printable(refused.ErrorDescription))
 		}
 		return admin.Caller{}, fmt.Errorf("the provider does not redeem the code: %w", err)
 	}
 	raw, _ := token.Extra("id_token").(string)
-	id, err := known.Verifier(&oidc.Config{ClientID: p.settings.ClientID}).Verify(ctx, raw)
+	late := func() time.Time { return time.Now().Add(-maxSkew) }
+	id, err := known.Verifier(&oidc.Config{ClientID: p.settings.ClientID, Now: late}).Verify(ctx, raw)
+	if expired, ok := errors.AsType[*oidc.TokenExpiredError](err); ok {
+		err = fmt.Errorf("the ID token expired at %v: compare the clocks of this machine and of the provider", expired.Expiry)
+	}
 	if err != nil {
 		return admin.Caller{}, err
 	}
@@ -189,10 +197,10 @@ func (p *Provider) caller(subject string, c *claims) (admin.Caller, error) {
 	return caller, nil
 }
 
-// maxName bounds a name in the log.
-const maxName = 100
+// maxName bounds a name or a message of the provider in the log.
+const maxName = 200
 
-// printable returns a name for the log.
+// printable returns a text of the provider for the log.
 func printable(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
