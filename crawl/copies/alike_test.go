@@ -16,31 +16,13 @@ import (
 // pairSet is the set of word pairs that near.SketchOf samples.
 type pairSet map[[2]string]bool
 
-// pairsOf reads a text as near does: words are runs of letters and digits, with the signs before them.
+// pairsOf reads a text as near does: words are runs of characters above the space.
 func pairsOf(text string) pairSet {
 	set, last := pairSet{}, ""
-	var word []byte
-	inWord := false
-	end := func() {
-		if inWord {
-			set[[2]string{last, string(word)}] = true
-			last, word, inWord = string(word), word[:0], false
-		}
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(c rune) bool { return c <= ' ' }) {
+		set[[2]string{last, word}] = true
+		last = word
 	}
-	for _, c := range []byte(text) {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		switch {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 0x80:
-			word, inWord = append(word, c), true
-		default:
-			if end(); c > ' ' {
-				word = append(word, c)
-			}
-		}
-	}
-	end()
 	return set
 }
 

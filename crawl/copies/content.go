@@ -6,6 +6,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -63,6 +64,14 @@ func (d *Detector) Compare(l *scheduler.Lease, document *push.Document, title st
 	}
 	c.setPlace()
 	return c
+}
+
+// Sketch returns the sketch of the page's document.
+func (c *Content) Sketch(title, text string) sketch.Sketch {
+	if c.text != nil {
+		return c.text.Sketch
+	}
+	return near.SketchOf(title, text)
 }
 
 // documentOf returns the document described by a record.

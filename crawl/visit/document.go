@@ -51,6 +51,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		unread = response.Body
 	}
 	sum := v.visitor.hasher.document(&document, unread)
+	sketchOf := near.SketchOf
 	if v.visitor.copies != nil {
 		c := v.visitor.copies.Compare(v.lease, compared(&document), ownTitle(p), v.lease.Record.Host, sum)
 		original, why, overlap, err := v.visitor.copies.Original(ctx, v.lease, c)
@@ -58,8 +59,9 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 			return err
 		}
 		result.Signature, result.Overlap, result.Notes = c.Stored(), overlap, v.visitor.copies.Notes(v.lease.Record.Host)
+		sketchOf = c.Sketch
 		if original != nil {
-			result.Sketch = near.SketchOf(ownTitle(p), document.Text)
+			result.Sketch = sketchOf(ownTitle(p), document.Text)
 			result.DuplicateOf, result.Reason, result.NoDocument = original.URL, why, copies.Detail(why, original.URL)
 			v.learn(original.URL)
 			return nil
@@ -76,7 +78,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		MetasHash: policy.MetasHash(v.verdict.Decision.Metas),
 	}
 	if r := &v.lease.Record; !r.Indexed || r.Hash != sum || r.Reading != v.policy.Reading {
-		result.Document.Sketch = near.SketchOf(ownTitle(p), document.Text)
+		result.Document.Sketch = sketchOf(ownTitle(p), document.Text)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func limits() map[string]limit {
 		"cmd/sextant":            {6, aim},
 		"config":                 {14, 115},
 		"crawl":                  {18, 83},
-		"crawl/copies/near":      {16, aim},
+		"crawl/copies/near":      {13, aim},
 		"crawl/policy":           {16, aim},
 		"crawl/visit":            {20, 93},
 		"fetcher":                {18, aim},

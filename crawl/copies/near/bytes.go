@@ -2,47 +2,10 @@ package near
 
 import "math/bits"
 
-const (
-	between = iota // words
-	inWord
-	wordByte // first of a character that is a word
-)
-
 // Characters from U+3000 to U+DFFF begin with one of these bytes.
 const firstWide, lastWide = 0xe3, 0xed
 
-var kinds = func() (k [256]uint8) {
-	for c := range k {
-		switch {
-		case c >= firstWide && c <= lastWide:
-			k[c] = wordByte
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 0x80, c >= 'A' && c <= 'Z':
-			k[c] = inWord
-		}
-	}
-	return k
-}()
-
-// folded holds the bytes of words, with ASCII letters in lower case; 0 ends a word.
-var folded = func() (f [256]uint8) {
-	for c, kind := range kinds {
-		if kind == inWord {
-			f[c] = uint8(c)
-		}
-		if c >= 'A' && c <= 'Z' {
-			f[c] |= 0x20
-		}
-	}
-	return f
-}()
-
-// wideAt hashes the character at the start of text, which counts as a word, and returns its length.
-func wideAt(text string) (hash uint64, length int) {
-	if len(text) < 3 || text[1]&text[2]&0xc0 != 0x80 || (text[1]|text[2])&0x40 != 0 { // one that was cut
-		return mix(uint64(text[0]), 1), 1
-	}
-	return mix(uint64(text[0])<<16|uint64(text[1])<<8|uint64(text[2]), 3), 3
-}
+func isWide(c byte) bool { return c >= firstWide && c <= lastWide }
 
 const (
 	highs = 0x8080808080808080
@@ -58,9 +21,8 @@ func inRange(x, from, to uint64) uint64 {
 // gather combines the highest bits of eight bytes, whose other bits are zero, into eight bits.
 func gather(x uint64) uint64 { return x >> 7 * 0x0102040810204080 >> 56 }
 
-// foldCase converts the letters among eight bytes of a word to lower case. The only other ASCII characters there are
-// digits, which have the bit already.
-func foldCase(x uint64) uint64 { return x | 0x20*ones&^(x&highs>>2) }
+// foldCase converts the ASCII letters among eight bytes of a word to lower case. Of the signs, six become another one.
+func foldCase(x uint64) uint64 { return x | ^x>>2&(0x20*ones) }
 
 // eightBytes returns eight bytes of a text, the first one lowest.
 func eightBytes(text string, i int) uint64 {
@@ -79,25 +41,33 @@ func partHash(first, second uint64) uint64 {
 
 // fold folds the product of two numbers into one. It mixes less well than mix, but well enough if both are hashes.
 func fold(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a^prime, b^0xd1b54a32d192ed03)
+	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
 }
 
 // mix hashes two numbers into one.
 func mix(a, b uint64) uint64 {
-	h := fold(a, b)
+	h := fold(a^prime, b^0xd1b54a32d192ed03)
 	h ^= h >> 32
 	h *= 0xd6e8feb86659fd93
 	return h ^ h>>29
 }
+
+// beginning is the first word's other part in its pair.
+const beginning = prime
+
+// pairWith returns a word's part in the pair with the next one: fold hashes both.
+func pairWith(hash uint64) uint64 { return bits.RotateLeft64(hash, 23) }
+
+// scale maps a hash proportionally to a number less than n, using its upper half.
+func scale(hash uint64, n uint64) uint64 { return hash >> 32 * n >> 32 }
 
 // hashText continues a hash with all bytes of a text.
 func hashText(hash uint64, text string) uint64 {
 	hash = mix(hash, uint64(len(text)))
 	i := 0
 	for ; i+8 <= len(text); i += 8 {
-		hi, lo := bits.Mul64(hash^eightBytes(text, i), prime)
-		hash = hi ^ lo
+		hash = fold(hash^eightBytes(text, i), prime)
 	}
 	for ; i < len(text); i++ {
 		hash = (hash ^ uint64(text[i])) * prime

@@ -10,7 +10,7 @@ import (
 // A Frame is stored in a binary form: a version, the number of documents, and each of them.
 
 const (
-	frameVersion = 1
+	frameVersion = 2
 	frameHead    = 2
 	sampledSize  = 16 + 8 + 4 + 1 + 8*sketchWords + numeralBits/8 + tokensSize
 	// MaxFrameSize is the length of the longest binary form of a Frame.

@@ -87,7 +87,7 @@ func (s *Signature) sameWords(o *Signature) bool { return *s == *o }
 const SignatureSize = 4 + 8 + 8*sketchWords + 8*gramSets + numeralBits/8 + tokensSize
 
 const (
-	signatureVersion = 1
+	signatureVersion = 2
 	versionMask      = 0x7f
 	cutFlag          = 0x80
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestSignatureIsStored(t *testing.T) {
 	}
 }
 
-const stored = "38346e44"
+const stored = "8a81d6ad"
 
 // TestDamagedSignature: what is no signature is none.
 func TestDamagedSignature(t *testing.T) {
@@ -80,16 +81,12 @@ func TestShortTexts(t *testing.T) {
 // TestWords: what is a word and what counts.
 func TestWords(t *testing.T) {
 	for text, want := range map[string]int{
-		"": 0, " ,. - ": 0, "one": 1, "One, two-three (4)": 4, "naïve Straße": 2,
+		"": 0, " \n\t ": 0, "one": 1, "One, two-three (4)": 3, "naïve Straße": 2,
 		"日本語の文": 5, "日本 go語": 4, "\xe6": 1, "a\xe6": 2, "\xff\xfe": 1, "한국어 문장": 5,
-		"extraordinarily longwords of_several parts": 5,
+		"extraordinarily longwords of_several parts": 4,
 	} {
-		scan, n := wordScanner{text: text}, 0
-		for _, ok := scan.next(); ok; _, ok = scan.next() {
-			n++
-		}
-		if n != want {
-			t.Errorf("%q: %d words, want %d", text, n, want)
+		if got := cutOf(text); len(got) != want {
+			t.Errorf("%q: %d words, want %d", text, len(got), want)
 		}
 	}
 	base := many(40, "word") + "extraordinarily lazy dogs " + many(40, "other")
@@ -140,30 +137,55 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// FuzzWords: windows show the words that next finds byte by byte.
+// cutOf is the words of a text as cut appends them.
+func cutOf(text string) []uint64 {
+	r := readers.Get().(*reader)
+	defer readers.Put(r)
+	r.n = 0
+	r.cut(text)
+	return slices.Clone(r.all[:r.n])
+}
+
+// sameWords compares the words of a text with those found byte by byte.
+func sameWords(t *testing.T, text string) {
+	t.Helper()
+	var want []uint64
+	start := 0
+	end := func(at int) {
+		if at > start {
+			want = append(want, longHash(text[start:at]))
+		}
+		start = max(start, at)
+	}
+	for i, c := range []byte(text) {
+		if c <= ' ' || isWide(c) || i >= 3 && isWide(text[i-3]) {
+			end(i)
+		}
+		if c <= ' ' {
+			start = i + 1
+		}
+	}
+	end(len(text))
+	if got := cutOf(text); !slices.Equal(got, want) {
+		t.Fatalf("%q: the words %x, want %x", text, got, want)
+	}
+}
+
+// FuzzWords: cut finds the words of any text.
 func FuzzWords(f *testing.F) {
 	f.Add("Straße 4.5 && || extraordinarilylongwords of 16 letters: sixteenletters16 seventeenletters7 日本語 go語\xe6")
 	f.Add(strings.Repeat("ab1 ", 40) + strings.Repeat(" ", 100) + strings.Repeat("x", 100) + "\x7f\x80\xe2\xe3\xed\xee")
 	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > maxWords/2 {
+			return
+		}
 		for shift := range 9 {
-			text := strings.Repeat(" ", shift) + text + strings.Repeat(" ", window+inWindow)
-			fast, slow := wordScanner{text: text}, wordScanner{text: text}
-			var batch [batchWords]word
-			for n := fast.fill(batch[:]); n > 0; n = fast.fill(batch[:]) {
-				for i := range n {
-					if want, ok := slow.next(); !ok || batch[i] != want {
-						t.Fatalf("after %q: %+v, want %+v (%v)", text[:slow.at], batch[i], want, ok)
-					}
-				}
-			}
-			if w, ok := slow.next(); ok {
-				t.Fatalf("%+v is not found", w)
-			}
+			sameWords(t, strings.Repeat(" ", shift)+text)
 		}
 	})
 }
 
-// TestWindows: the same for all bytes at all places of a window.
+// TestWindows: words of each length, and each byte, at all places of a window.
 func TestWindows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	const some = "aZ09 .,-\n&é日語ß\xe3\xff@[`{/:"
@@ -177,15 +199,27 @@ func TestWindows(t *testing.T) {
 				text[i] = byte(r.IntN(256))
 			}
 		}
-		fast, slow := wordScanner{text: string(text)}, wordScanner{text: string(text)}
-		words := make([]word, 400)
-		for i, got := range words[:fast.fill(words)] {
-			if want, ok := slow.next(); !ok || got != want {
-				t.Fatalf("%q: word %d is %+v, want %+v", text, i, got, want)
+		sameWords(t, string(text[:r.IntN(len(text))]))
+	}
+	for c := range 256 {
+		same := strings.Repeat(string([]byte{byte(c)}), 2*window)
+		sameWords(t, same+"a"+same[:1]+"Z "+same[:2]+"0"+same[:17]+strings.Repeat(" x"+same[:1], window))
+	}
+	for n := range 2 * window {
+		sameWords(t, strings.Repeat("a ", n)+strings.Repeat("b", n%40)+strings.Repeat("&", n%7)+strings.Repeat("c d, ", 50))
+	}
+}
+
+// TestNumbers: which words are numbers.
+func TestNumbers(t *testing.T) {
+	for word, want := range map[string]bool{
+		"1": true, "0": true, "9th": true, "(17)": true, "$5": true, "-3": true, "2026-11-22": true, "10000000000000000000000": true,
+		"a": false, "a1": false, "(a1": false, "((1": false, "/": false, ":1": false, "é1": false, "(": false,
+	} {
+		for _, text := range []string{word, word + strings.Repeat(" ", window)} {
+			if got := cutOf(text)[0]&isNumber != 0; got != want {
+				t.Errorf("%q is a number: %v, want %v", text, got, want)
 			}
-		}
-		if _, ok := slow.next(); ok {
-			t.Fatalf("%q: words are missing", text)
 		}
 	}
 }
@@ -211,21 +245,31 @@ func TestSketchIsOfASet(t *testing.T) {
 	}
 }
 
-// TestCutTexts: of a text that is longer than what is sketched, each byte counts.
+// TestCutTexts: of a text that is longer than the sketched part, each byte counts.
 func TestCutTexts(t *testing.T) {
-	long := strings.Repeat("ab ", maxWords)
-	for name, text := range map[string]string{"one word more": long + "c", "another word": long + "d", "two": long + "c d", "none": long} {
-		for other, o := range map[string]string{"one word more": long + "c", "another word": long + "d", "two": long + "c d", "none": long} {
-			a, b := signatureOf(text), signatureOf(o)
-			if (a.text == b.text) != (name == other) || a.cut != (name != "none") {
-				t.Errorf("%s and %s: the same text: %v, cut: %v", name, other, a.text == b.text, a.cut)
+	long := many(maxWords+window, "w")
+	texts := []string{long, long + "c", long + "d", long + "c d"}
+	for i, text := range texts {
+		for k, other := range texts {
+			a, b := Read("", text), Read("", other)
+			if (a.text == b.text) != (i == k) || !a.cut {
+				t.Errorf("%d and %d: the same text: %v, cut: %v", i, k, a.text == b.text, a.cut)
 			}
 		}
 	}
+	if Read("", many(maxWords-window, "w")).cut {
+		t.Error("a shorter text is cut")
+	}
 }
 
-// signatureOf gives the signature of a text that is too short for one as well.
-func signatureOf(text string) (s Signature) {
-	new(reader).read(&s, text)
-	return s
+// TestSketchOfBoth: the sketch that is made with a signature is that of SketchOf.
+func TestSketchOfBoth(t *testing.T) {
+	for _, n := range []int{100, 600, 3000, 3 * maxWords} {
+		for _, text := range []string{many(n, "word"), strings.Repeat("日本語の文字", n), strings.Repeat("x", 9000) + many(n, "\xe6")} {
+			got, want := Sign("title", many(MinWords, "w")+text).Sketch, SketchOf("title", many(MinWords, "w")+text)
+			if got != want {
+				t.Errorf("%d words: the sketch %v, want %v", n, got, want)
+			}
+		}
+	}
 }

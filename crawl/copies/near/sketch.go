@@ -17,40 +17,36 @@ const binShift = 64 - 6
 const sketched = 4 << 10
 
 // middle returns the part of a text that is sketched, from one word to another.
-func middle(text string) string {
+func middle(text string) (from, to int) {
 	if len(text) <= sketched {
-		return text
+		return 0, len(text)
 	}
-	text = text[(len(text)-sketched)/2:][:sketched]
-	if i := strings.IndexByte(text[:sketched/8], ' '); i >= 0 {
-		text = text[i+1:]
-	}
-	if i := strings.LastIndexByte(text[len(text)*7/8:], ' '); i >= 0 {
-		text = text[:len(text)*7/8+i]
-	}
-	return text
+	from = (len(text) - sketched) / 2
+	return boundary(text, from), boundary(text, from+sketched)
 }
 
-// SketchOf returns the sketch of a document, made from the pairs of consecutive words in the middle of its text,
-// numbers included. The first word also makes a pair with the beginning, so a text of one word has a pair.
-//
-// Stored sketches are compared with those of later versions of the program, so a document must always have the same
-// sketch.
-func SketchOf(title, text string) sketch.Sketch {
-	var batch [batchWords]word
+// boundary returns the next place where a word ends, or the same place if that is far.
+func boundary(text string, at int) int {
+	for i := at; i < min(at+sketched/8, len(text)); i++ {
+		if c := text[i]; c <= ' ' || isWide(c) {
+			return i
+		}
+	}
+	return at
+}
+
+// sketchOf makes a sketch of the words in the middle of a text.
+func sketchOf(title string, words []uint64) sketch.Sketch {
 	var minima [sketch.Bins]uint64
 	for i := range minima {
 		minima[i] = math.MaxUint64
 	}
-	scan, before := wordScanner{text: middle(text)}, uint64(0)
-	for n := scan.fill(batch[:]); n > 0; n = scan.fill(batch[:]) {
-		for i := range batch[:n] {
-			hash := batch[i].hash
-			pair := fold(hash, before)
-			before = pairWith(hash)
-			bin := &minima[pair>>binShift]
-			*bin = min(*bin, pair)
-		}
+	before := uint64(beginning)
+	for _, hash := range words {
+		pair := fold(hash, before)
+		before = pairWith(hash)
+		bin := &minima[pair>>binShift]
+		*bin = min(*bin, pair)
 	}
 	s := sketch.Sketch{Title: sketchTitle(title)}
 	for i, m := range minima {

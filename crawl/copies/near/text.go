@@ -3,48 +3,44 @@ package near
 import (
 	"math/bits"
 	"sync"
+
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
 )
 
 const (
 	// gramWords is the number of words in a gram. A change changes all grams around it, so the ratio of changed grams to
 	// changed pairs gives the number of places.
 	gramWords = 8
-	// maxWords is the number of words of a text that are sketched. Longer texts are copies only if they are equal.
-	maxWords = 1 << 16
-	// batchWords is the number of words that are hashed before they are added.
-	batchWords = 4 * windowWords
-	// pairParts and numberParts are the number of parts of a sketch position, used to recognize new members. Two pairs
-	// that collide in one text collide in every text that has both.
-	pairParts   = 512
-	numberParts = 128
+	// parts is the number of parts of a sketch position, used to recognize new members. Two members that collide in one
+	// text collide in every text that has both.
+	parts = 128
 )
 
-// Text holds a text's Signature and the values that a frame is learnt from.
+// Text holds a text's Signature, its Sketch, and the values that a frame is learnt from.
 type Text struct {
 	Signature
-	fine *finePlaces // nil: no frame is learnt from it
+	Sketch sketch.Sketch
+	fine   *finePlaces // nil: no frame is learnt from it
 }
 
 // finePlaces are the parts of positions of a sketch where a text has pairs.
 type finePlaces [sketchBits * fineParts / 64]uint64
 
-// fineParts is the number of parts into which a sketch position is divided for frames.
-const fineParts = 16
+// fineParts is the number of parts into which a sketch position is divided for frames: a byte of its parts each.
+const fineParts = parts / 8
 
 // reader reads a text once.
 type reader struct {
-	pairs   [sketchBits * pairParts / 64]uint64    // seen so far
-	numbers [numeralBits * numberParts / 64]uint64 // seen numbers, with the words before them
-	batch   [batchWords]word
-	// last holds the hashes of the words in gram, where a number, or several in a row, are one word. before is the last
-	// word's part in a pair.
-	last   [gramWords]uint64
-	gram   uint64
-	before uint64
-	words  uint
-	// The sketches, with room for any number that its place may have.
-	sketch [8]uint64
-	grams  [4]uint64
+	words
+	pairs   [sketchBits * parts / 64]uint64  // seen so far
+	numbers [numeralBits * parts / 64]uint64 // seen numbers, with the words before them
+	// text is the hash of the words, where a number, or several in a row, are one word; last holds those after the last
+	// words, numberText is the hash of the numbers. before is the last word's part in a pair.
+	text, numberText uint64
+	last             [gramWords]uint64
+	before           uint64
+	count            uint
+	grams            [4]uint64 // the sketch, with room for any number that its place may have
 	// Set if the last word was a number; chain is its hash with the words before it.
 	inNumber bool
 	chain    uint64
@@ -52,44 +48,61 @@ type reader struct {
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// Read returns the signature of a page's text, from which a frame can be learnt. The title is the document's own, "" if
-// it has none, never one derived from the URL. Read returns nil for a text with fewer than MinWords pairs of words.
+// Read returns the signature and the sketch of a document, from which a frame can be learnt. The title is the
+// document's own, "" if it has none, never one derived from the URL. Read returns nil for a text with fewer than
+// MinWords pairs of words.
 func Read(title, text string) *Text { return read(title, text, true) }
 
-// Sign returns the signature as Read does, for a page from which no frame is learnt.
+// Sign does the same as Read for a document from which no frame is learnt.
 func Sign(title, text string) *Text { return read(title, text, false) }
 
 func read(title, text string, frame bool) *Text {
-	t := &Text{Signature: Signature{title: tokensOf(title)}}
 	r := readers.Get().(*reader)
 	defer readers.Put(r)
-	clear(r.pairs[:])
-	clear(r.numbers[:])
-	r.last, r.gram, r.before, r.words, r.inNumber = [gramWords]uint64{}, 0, 0, 0, false
-	r.sketch, r.grams = [8]uint64{}, [4]uint64{}
-	r.read(&t.Signature, text)
-	switch {
-	case t.pairs < MinWords:
+	t := new(Text)
+	from, to := middle(text)
+	r.n = 0
+	at := r.cut(text[:from])
+	first := r.n
+	at += r.cut(text[at:to])
+	last := r.n
+	at += r.cut(text[at:])
+	r.sign(&t.Signature)
+	if t.pairs < MinWords {
 		return nil
-	case frame:
+	}
+	if at < len(text) {
+		t.cut, t.text = true, hashText(t.text, text[at:])
+	}
+	t.title = tokensOf(title)
+	if t.Sketch = sketchOf(title, r.all[first:last]); at < to {
+		t.Sketch = SketchOf(title, text)
+	}
+	if frame {
 		t.fine = r.fine()
 	}
 	return t
 }
 
-// fine records where pairs are: one place for each half word.
+// SketchOf returns the sketch of a document, made from the pairs of consecutive words in the middle of its text,
+// numbers included. The first word also makes a pair with the beginning, so a text of one word has a pair.
+//
+// Stored sketches are compared with those of later versions of the program, so a document must always have the same
+// sketch.
+func SketchOf(title, text string) sketch.Sketch {
+	r := readers.Get().(*reader)
+	defer readers.Put(r)
+	from, to := middle(text)
+	r.n = 0
+	r.cut(text[from:to])
+	return sketchOf(title, r.all[:r.n])
+}
+
+// fine records where pairs are.
 func (r *reader) fine() *finePlaces {
 	f := new(finePlaces)
 	for i, w := range r.pairs {
-		const half = pairParts / fineParts
-		var is uint64
-		if w&(1<<half-1) != 0 {
-			is = 1
-		}
-		if w>>half != 0 {
-			is |= 2
-		}
-		f[i/32] |= is << (i % 32 * 2)
+		f[i/8] |= gather((w&^highs+0x7f*ones|w)&highs) << (i % 8 * 8)
 	}
 	return f
 }
@@ -103,89 +116,72 @@ const (
 )
 
 // aNumber replaces each number, or several in a row, in pairs and grams.
-const aNumber = 0x5bd1e9955bd1e995
+const aNumber = 0x5bd1e9955bd1e994
 
-func (r *reader) read(s *Signature, text string) {
-	scan := wordScanner{text: text}
-	for n := 0; n < maxWords; {
-		k := scan.fill(r.batch[:min(batchWords, maxWords-n)])
-		if k == 0 {
-			break
-		}
-		r.take(s, r.batch[:k])
-		n += k
-	}
-	copy(s.sketch[:], r.sketch[:])
-	copy(s.grams[:], r.grams[:])
-	at := scan.at
-	if _, more := scan.next(); more {
-		s.cut, s.text = true, hashText(s.text, text[at:])
-	}
-}
-
-// take adds words.
-func (r *reader) take(s *Signature, words []word) {
-	for len(words) > 0 {
-		n := plain(r, s, words)
+// sign computes the signature of the words, except for the title.
+func (r *reader) sign(s *Signature) {
+	clear(r.pairs[:])
+	clear(r.numbers[:])
+	r.text, r.numberText, r.last, r.before, r.count = 0, 0, [gramWords]uint64{}, beginning, 0
+	r.grams, r.inNumber = [4]uint64{}, false
+	for words := r.all[:r.n]; len(words) > 0; {
+		n := r.plain(words)
 		r.inNumber = r.inNumber && n == 0
-		for words = words[n:]; len(words) > 0 && words[0].number; words = words[1:] {
-			r.takeNumber(s, words[0].hash)
+		for words = words[n:]; len(words) > 0 && words[0]&isNumber != 0; words = words[1:] {
+			r.number(words[0])
 		}
 	}
+	s.text = mix(r.text, r.numberText)
+	for i := range sketchBits {
+		n, odd := parted(r.pairs[:], i)
+		s.sketch[i/64] |= odd << (i % 64)
+		s.pairs += uint32(n)
+	}
+	for i := range numeralBits {
+		_, odd := parted(r.numbers[:], i)
+		s.numbers[i/32] |= uint32(odd) << (i % 32)
+	}
+	copy(s.grams[:], r.grams[:])
 }
 
-// plainOf adds words up to the first number, and returns how many. Each word forms a pair with the one before and a
-// gram with those before. A pair counts once, a gram if its last pair is new, without unpredictable branches. Hash,
-// gram and sketch are updated in one loop, so that the processor runs their dependency chains in parallel.
-func plainOf(r *reader, s *Signature, words []word) (n int) {
-	text, gram, before, count := s.text, r.gram, r.before, r.words
-	for ; n < len(words) && !words[n].number; n++ {
-		hash := words[n].hash
-		text = textWith(text, hash)
-		gram = gram*gramStep + hash - r.last[count%gramWords]*gramOut
-		r.last[count%gramWords] = hash
+// parted returns the number of members at a sketch position, and its lowest bit.
+func parted(set []uint64, at int) (n int, odd uint64) {
+	for _, w := range set[at*parts/64:][:parts/64] {
+		n += bits.OnesCount64(w)
+	}
+	return n, uint64(n & 1)
+}
+
+// plain adds words up to the first number, and returns how many. Each word forms a pair with the one before and a gram
+// with those before. A pair counts once, a gram if its last pair is new, without unpredictable branches.
+func (r *reader) plain(words []uint64) (n int) {
+	text, before, count := r.text, r.before, r.count
+	for ; n < len(words) && words[n]&isNumber == 0; n++ {
+		hash := words[n]
+		text = text*gramStep + hash
+		gram := text - r.last[count%gramWords]*gramOut
+		r.last[count%gramWords] = text
 		count++
-		p := scale(fold(hash, before), sketchBits*pairParts)
+		p := scale(fold(hash, before), sketchBits*parts)
 		before = pairWith(hash)
 		seen := r.pairs[p/64]
 		isNew := ^(seen >> (p % 64)) & 1
 		r.pairs[p/64] = seen | 1<<(p%64)
-		s.pairs += uint32(isNew)
-		p /= pairParts
-		r.sketch[p/64%8] ^= isNew << (p % 64)
-		if count >= gramWords {
-			g := scale(gram*prime, gramBits)
-			r.grams[g/64%4] ^= isNew << (g % 64)
-		}
+		g := scale(gram, gramBits)
+		r.grams[g/64%4] ^= isNew << (g % 64)
 	}
-	s.text, r.gram, r.before, r.words = text, gram, before, count
+	r.text, r.before, r.count = text, before, count
 	return n
 }
 
-// takeNumber adds a number together with the words before it, so that its position counts. Several in a row are one
-// word.
-func (r *reader) takeNumber(s *Signature, hash uint64) {
+// number adds a number together with the words before it, so that its position counts. Several in a row are one word.
+func (r *reader) number(hash uint64) {
 	if !r.inNumber {
 		r.chain = r.before
+		r.plain([]uint64{aNumber})
+		r.inNumber = true
 	}
 	r.chain = mix(hash, r.chain^aNumber)
-	i := scale(r.chain, numeralBits*numberParts)
-	if !isSet(r.numbers[:], int(i)) {
-		set(r.numbers[:], int(i))
-		s.numbers.toggle(i / numberParts)
-	}
-	text := textWith(s.text, hash)
-	if !r.inNumber {
-		plain(r, s, []word{{hash: aNumber}})
-	}
-	s.text, r.inNumber = text, true
+	r.numberText = r.numberText*gramStep + r.chain
+	set(r.numbers[:], int(scale(r.chain, numeralBits*parts)))
 }
-
-// textWith returns the hash of a text and one more word.
-func textWith(text, hash uint64) uint64 { return bits.RotateLeft64(text, 5)*gramStep + hash }
-
-// pairWith returns a word's part in the pair with the next one.
-func pairWith(hash uint64) uint64 { return bits.RotateLeft64(hash, 23) }
-
-// scale maps a hash proportionally to a number less than n, using its upper half.
-func scale(hash uint64, n uint64) uint64 { return hash >> 32 * n >> 32 }

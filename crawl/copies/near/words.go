@@ -1,35 +1,31 @@
 package near
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // MinWords is the minimum number of different pairs of words for a signature: in a shorter text, one word is too large
 // a part.
 const MinWords = 50
 
-// wordScanner iterates over the words of a text: runs of letters and digits, with ASCII letters in lower case. Each
-// Chinese, Japanese or Korean character is a word.
-type wordScanner struct {
-	text string
-	at   int // end of the last word
-}
-
-// word is a word of a text, including the signs before it: "a&&b" and "a||b" have different words.
-type word struct {
-	hash   uint64
-	number bool // it begins with a digit
-}
+// A word is a run of bytes above the space, with ASCII letters in lower case; "a&&b" and "a||b" are different words.
+// Each Chinese, Japanese or Korean character is a word. A word is known by its hash, with the bit isNumber set if it
+// begins with a digit, or with a digit after one sign.
+const isNumber = 1
 
 const (
-	// window is the number of bytes processed together, and windowWords the maximum number of words that can end in them.
-	window      = 64
-	windowWords = window / 2
-	// inWindow is the length of the longest word that is hashed from a window.
-	inWindow = 16
+	// maxWords is the number of words of a text that are compared. Longer texts are copies only if they are equal.
+	maxWords = 1 << 14
+	// window is the number of bytes searched for ends of words at once.
+	window = 64
+	// inParts is the length of the parts in which words are hashed.
+	inParts = 16
 )
 
-// wordMasks select the bytes of a word by its length, as two groups of eight.
-var wordMasks = func() (masks [2 * inWindow][2]uint64) {
-	for length := range inWindow + 1 {
+// wordMasks select the bytes of a part by its length, as two groups of eight.
+var wordMasks = func() (masks [2 * inParts][2]uint64) {
+	for length := range inParts + 1 {
 		for i := range length {
 			masks[length][i/8] |= 0xff << (i % 8 * 8)
 		}
@@ -37,148 +33,94 @@ var wordMasks = func() (masks [2 * inWindow][2]uint64) {
 	return masks
 }()
 
-// fill stores the next words in a slice, as long as it has room for those of a window, and returns their number, 0 at
-// the end of the text.
-func (w *wordScanner) fill(words []word) (n int) {
-	for slowUntil := 0; n == 0 || n+windowWords <= len(words); {
-		if w.at >= slowUntil {
-			at, k := windows(w.text[w.at:], words[n:])
-			w.at += at
-			n += k
-			slowUntil = w.at + window
-			continue
-		}
-		next, ok := w.next()
-		if !ok {
-			break
-		}
-		words[n] = next
-		n++
-	}
-	return n
+// words are the hashes of a text's words.
+type words struct {
+	all [maxWords]uint64
+	n   int
 }
 
-// windowsOf reads words window by window, and returns the end of the last one and their number. It stops at the end of
-// the text, if there is no room for the words of another window, or at a window for next: one with characters that are
-// words, or one that begins with a long word.
-func windowsOf(text string, words []word) (at, n int) {
-	for at+window+inWindow <= len(text) && n+windowWords <= len(words) {
-		end, k := windowOf(text[at:at+window+inWindow], words[n:n+windowWords])
-		if k == 0 {
-			break
+// cut appends the words of a text, and returns the end of the last one: before the end of the text if there are too
+// many.
+func (w *words) cut(text string) (start int) {
+	n, after := w.n, uint64(0)
+	for i := 0; i <= len(text) && n <= maxWords-window; i += window {
+		spaces, wide := edges(text[i:])
+		// A word ends at each space, before each wide character, and three bytes later.
+		ends := (spaces | wide | wide<<3 | after) & (uint64(2)<<(len(text)-i) - 1)
+		after = wide >> (window - 3)
+		for ; ends != 0; ends &= ends - 1 {
+			bit := bits.TrailingZeros64(ends)
+			from, end := start, i+bit
+			start = end + int(spaces>>bit&1)
+			switch length := end - from; {
+			case length <= 0:
+			case length > inParts || from+inParts > len(text):
+				w.all[n] = longHash(text[from:end])
+				n++
+			default:
+				part, mask := text[from:from+inParts], &wordMasks[length&(len(wordMasks)-1)]
+				first, second := foldCase(eightBytes(part, 0))&mask[0], foldCase(eightBytes(part, 8))&mask[1]
+				w.all[n] = withNumber(partHash(first, second), first)
+				n++
+			}
 		}
-		at, n = at+end, n+k
 	}
-	return at, n
+	w.n = n
+	return min(start, len(text))
 }
 
-// windowOf reads the words that end in a window, up to the first longer than inWindow, and returns the end of the last
-// one. It processes up to sixteen bytes at once, without branches on lengths or signs, which would be unpredictable.
-func windowOf(text string, words []word) (end, n int) {
-	inWords, signs, ok := lookAt(text)
-	if !ok {
-		return 0, 0
+// withNumber sets or clears isNumber in the hash of a word that begins with some bytes.
+func withNumber(hash, first uint64) uint64 {
+	if c := byte(first); c <= '9' && (c >= '0' || byte(first>>8)-'0' < 10) {
+		return hash | isNumber
 	}
-	// These have a bit for the first byte of each word, and one for the byte after each.
-	starts, ends := inWords&^(inWords<<1), inWords<<1&^inWords
-	for ; ends != 0 && n < len(words); ends &= ends - 1 {
-		start := bits.TrailingZeros64(starts)
-		length := bits.TrailingZeros64(ends) - start
-		if length > inWindow {
-			break
-		}
-		first, second := eightBytes(text, start), eightBytes(text, start+8)
-		mask := &wordMasks[length%len(wordMasks)]
-		words[n] = word{hash: partHash(foldCase(first)&mask[0], foldCase(second)&mask[1]), number: byte(first)-'0' < 10}
-		n++
-		end = start + length
-		starts &= starts - 1
-	}
-	// Signs go to the word behind them.
-	starts = inWords &^ (inWords << 1)
-	for signs &= 1<<end - 1; signs != 0; {
-		sign := bits.TrailingZeros64(signs)
-		before := uint64(1)<<sign - 1
-		start := bits.TrailingZeros64(starts &^ before)
-		words[bits.OnesCount64(starts&before)].hash ^= signHash(text[sign:start])
-		signs &^= 1<<start - 1
-	}
-	return end, n
+	return hash &^ isNumber
 }
 
-// lookAt returns a bit for each byte of a window that belongs to a word, and for each that is a sign. It returns false
-// if the window contains characters that are words.
-func lookAt(text string) (inWords, signs uint64, ok bool) {
+// longHash hashes a word of any length.
+func longHash(word string) (hash uint64) {
+	var begin uint64
+	for i := 0; i < len(word); i += inParts {
+		var part [inParts]byte
+		n := copy(part[:], word[i:])
+		first := foldCase(binary.LittleEndian.Uint64(part[:])) & wordMasks[n][0]
+		hash = partHash(hash^first, foldCase(binary.LittleEndian.Uint64(part[8:]))&wordMasks[n][1])
+		if i == 0 {
+			begin = first
+		}
+	}
+	return withNumber(hash, begin)
+}
+
+// edges returns a bit for each of the first bytes of a text that is a space, and for each at which a wide character
+// begins. The end of the text is a space.
+func edges(text string) (spaces, wide uint64) {
+	if len(text) < window {
+		return lastEdges(text)
+	}
 	var all uint64
 	for i := 0; i < window; i += 8 {
 		x := eightBytes(text, i)
 		all |= x
-		low := x &^ highs
-		inWords |= gather((inRange(low|0x20*ones, 'a', 'z')|inRange(low, '0', '9')|x)&highs) << i
-		signs |= gather(inRange(low, ' '+1, 0x7f)&highs) << i
+		spaces |= gather((x&^highs+(0x7f-' ')*ones|x)&highs) << i
 	}
-	signs &^= inWords
-	if all&highs == 0 {
-		return inWords, signs, true
-	}
-	for i := 0; i < window; i += 8 {
+	for i := 0; all&highs != 0 && i < window; i += 8 {
 		x := eightBytes(text, i)
-		if inRange(x&^highs, firstWide&0x7f, lastWide&0x7f)&x&highs != 0 {
-			return inWords, signs, false
-		}
+		wide |= gather(inRange(x&^highs, firstWide&0x7f, lastWide&0x7f)&x&highs) << i
 	}
-	return inWords, signs, true
+	return ^spaces, wide
 }
 
-// signHash hashes the characters between two words, except for white space.
-func signHash(text string) (hash uint64) {
-	for i := range len(text) {
-		if c := text[i]; c > ' ' {
-			hash = (hash ^ uint64(c)) * prime
+// lastEdges is edges of a text that is shorter than a window.
+func lastEdges(text string) (spaces, wide uint64) {
+	spaces = 1 << len(text)
+	for i, c := range []byte(text) {
+		switch {
+		case c <= ' ':
+			spaces |= 1 << i
+		case isWide(c):
+			wide |= 1 << i
 		}
 	}
-	return hash
-}
-
-// next returns the next word, or false at the end.
-func (w *wordScanner) next() (word, bool) {
-	i, text := w.at, w.text
-	for i < len(text) && kinds[text[i]] == between {
-		i++
-	}
-	sign := signHash(text[w.at:i])
-	if i == len(text) {
-		w.at = i
-		return word{}, false
-	}
-	var hash uint64
-	if kinds[text[i]] == wordByte {
-		var n int
-		hash, n = wideAt(text[i:])
-		w.at = i + n
-	} else {
-		hash, w.at = wordHash(text, i)
-	}
-	return word{hash: hash ^ sign, number: text[i]-'0' < 10}, true
-}
-
-// wordHash hashes the word that begins at i, and returns its end.
-func wordHash(text string, i int) (hash uint64, end int) {
-	for {
-		var part [2]uint64
-		n := 0
-		for ; n < 16 && i+n < len(text); n++ {
-			c := folded[text[i+n]]
-			if c == 0 {
-				break
-			}
-			part[n/8] |= uint64(c) << (8 * (n % 8))
-		}
-		if n > 0 {
-			hash = partHash(hash^part[0], part[1])
-		}
-		if i += n; n < 16 {
-			return hash, i
-		}
-	}
+	return spaces, wide
 }
