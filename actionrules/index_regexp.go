@@ -120,7 +120,7 @@ func rarity(literals []string) int {
 	return max(1, 4*least-bits.Len(uint(len(literals)-1)))
 }
 
-// weight is the length of a literal without the parts that nearly all URLs contain, at least 1.
+// weight returns the length of a literal without the parts that nearly all URLs contain, at least 1.
 func weight(literal string) int {
 	n := len(literal)
 	for _, common := range [...]string{"http", "://", "www.", ".com", ".htm", "index"} {

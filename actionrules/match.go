@@ -18,7 +18,7 @@ type view struct {
 	buffers *buffers             // nil if texts are allocated
 }
 
-// field is the part of the URL, normalised.
+// field returns the part of the URL, normalised.
 func (v *view) field(f Field, n Norm) string {
 	if n == NormNone || v.plain && f != FieldFragment {
 		return rawField(v.url, f)
@@ -38,7 +38,7 @@ func (v *view) normalised(f Field, n Norm) string {
 	return v.buffers.normalised(raw, f, n, traitsOf(raw))
 }
 
-// characters is the length of the decoded part.
+// characters returns the length of the decoded part.
 func (v *view) characters(f Field) int {
 	if v.length[f] == 0 {
 		v.length[f] = 1

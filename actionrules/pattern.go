@@ -86,8 +86,8 @@ func checkText(value string) error {
 	return &PatternError{value, n, "not UTF-8"}
 }
 
-// expression is the RE2 expression of an atom's value, checked for everything but its size. literal reports whether it
-// contains no operator.
+// expression returns the RE2 expression of an atom's value, checked for everything except its size. literal reports
+// whether it contains no operator.
 func expression(value string, re bool) (expr string, literal bool, err error) {
 	if re {
 		expr, err = value, checkText(value)
@@ -132,7 +132,7 @@ func unquote(expr string) string {
 	return b.String()
 }
 
-// syntaxError puts the place in the value to an error of the RE2 parser.
+// syntaxError adds the place in the value to an error of the RE2 parser.
 func syntaxError(value, expr string, re bool, err error) error {
 	e, ok := err.(*syntax.Error) //nolint:errorlint // syntax.Parse wraps nothing
 	if !ok {
@@ -150,8 +150,7 @@ func syntaxError(value, expr string, re bool, err error) error {
 	return &PatternError{value, offset, text + "; a special character without a backslash is literal"}
 }
 
-// locate finds the byte of expr that the parser complains of; it reports only
-// the text.
+// locate finds the byte of expr that an error of the parser concerns; the error contains only the text.
 func locate(expr string, e *syntax.Error) int {
 	if e.Code == syntax.ErrMissingParen || e.Code == syntax.ErrUnexpectedParen {
 		return unpaired(expr)
@@ -176,7 +175,7 @@ func locate(expr string, e *syntax.Error) int {
 	return first
 }
 
-// unpaired is the offset of the first parenthesis that has no partner.
+// unpaired returns the offset of the first parenthesis without a partner.
 func unpaired(expr string) int {
 	var open []int
 	at := -1

@@ -35,7 +35,7 @@ func newRootTable(roots []Root) rootTable {
 	return t
 }
 
-// sitePrefixes are the strings that the URLs of a root's site begin with: the
+// sitePrefixes returns the strings that the URLs of a root's site begin with: the
 // root itself, for a bare host also the host with www before it.
 func sitePrefixes(u weburl.URL) []string {
 	s, host := u.String(), u.Host()

@@ -148,7 +148,7 @@ type Root struct {
 type RuleSet struct {
 	// The start state of a URL that lies in no root's site.
 	DefaultAccept, DefaultIndex, DefaultFollow bool
-	// DefaultFollowRoots follows roots unless a rule says otherwise.
+	// DefaultFollowRoots follows roots unless a rule decides otherwise.
 	DefaultFollowRoots bool
 	Roots              []Root
 	Rules              []Rule

@@ -118,7 +118,7 @@ func scanHex(s string) (kind tokenKind, n int, char rune) {
 	return tokenLiteral, n, rune(v)
 }
 
-// classEnd is the length of the bracket expression that s begins with.
+// classEnd returns the length of the bracket expression that s begins with.
 func classEnd(s string) int {
 	i := 1
 	if strings.HasPrefix(s[i:], "^") {
@@ -130,7 +130,7 @@ func classEnd(s string) int {
 	return min(i+1, len(s))
 }
 
-// memberEnd is the length of the member of a bracket expression that s begins with.
+// memberEnd returns the length of the member of a bracket expression that s begins with.
 func memberEnd(s string) int {
 	if strings.HasPrefix(s, "[:") {
 		if end := through(s, "]"); end > 3 && s[end-2] == ':' {
@@ -145,7 +145,7 @@ func memberEnd(s string) int {
 	return n
 }
 
-// groupEnd is the length of an opening parenthesis with its flags or name.
+// groupEnd returns the length of an opening parenthesis with its flags or name.
 func groupEnd(s string) int {
 	switch {
 	case strings.HasPrefix(s, "(?P<"), strings.HasPrefix(s, "(?<"):

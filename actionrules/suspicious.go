@@ -201,7 +201,7 @@ func withOperators(value string) string {
 	return b.String()
 }
 
-// ordinaryOf is an escape of reversed escaping in an ordinary expression.
+// ordinaryOf returns an escape of reversed escaping in an ordinary expression.
 func ordinaryOf(c byte) string {
 	if strings.IndexByte(specials, c) >= 0 {
 		return string([]byte{c})

@@ -1,6 +1,6 @@
 package config
 
-// contentElements are settings for page content.
+// contentElements returns settings for page content.
 func contentElements() []Element {
 	crawler := []string{"Crawler"}
 	return []Element{
@@ -56,7 +56,7 @@ func converterElement() Element {
 	}, Doc: "An external program that reads the documents of a media type, such as one for OCR. If several match, the first one counts. A configuration sent over the network can name only programs that the file on the machine names."}
 }
 
-// sourceElements are further sources of URLs.
+// sourceElements returns further sources of URLs.
 func sourceElements() []Element {
 	crawler := []string{"Crawler"}
 	return []Element{

@@ -7,7 +7,7 @@ func authKinds() []string {
 	return []string{"basic", "digest", "ntlm", "kerberos", "form", "bearer", "oauth2", "certificate"}
 }
 
-// fetchElements are settings of requests.
+// fetchElements returns settings of requests.
 func fetchElements() []Element {
 	return []Element{
 		{Name: "Fetch", Parents: []string{"Crawler"}, Attributes: fetchSettings(),

@@ -16,7 +16,7 @@ const (
 	giB  = 1 << 30
 )
 
-// frameElements are CrawlConfig, Crawler, and the elements for roots and weights.
+// frameElements returns CrawlConfig, Crawler, and the elements for roots and weights.
 func frameElements() []Element {
 	own := noEffect("crawlerServer", "connectorServer", "buildGroup", "documentsType", "dataModel",
 		"enableConvertProcessor", "verbose", "version")

@@ -2,7 +2,7 @@ package config
 
 import "github.com/sextant-crawler/sextant/actionrules"
 
-// conditionElements are Rules, Rule and the conditions.
+// conditionElements returns Rules, Rule and the conditions.
 func conditionElements() []Element {
 	in := []string{"Rule", "And", "Or", "Not", "Throttle", "Refresh", "Fetch", "PageField", "MainContent", "Chunks"}
 	out := []Element{

@@ -268,7 +268,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 		owners.Go(func() error { return j.run(background) })
 	}
 
-	// A component that fails ends the crawl, or it would stand still unseen.
+	// A component that fails ends the crawl; otherwise it would stop unnoticed.
 	err = c.runWorkers(background, once)
 	if err == nil && once.ends() {
 		err = c.drainOutbox(background, once)

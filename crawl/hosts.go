@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Snapshot is the state of the crawl's frontier.
+// Snapshot returns the state of the crawl's frontier.
 func (c *Crawl) Snapshot() scheduler.Snapshot { return c.frontier.Snapshot() }
 
 // Hosts calls fn for hosts with work, as scheduler.Frontier.Hosts does.

@@ -52,7 +52,7 @@ func (c *Crawl) idle(f scheduler.Snapshot, a meter.ActivitySnapshot) (code, word
 // noRefresh is logged if nothing makes fetched pages due again.
 const noRefresh = "no refresh is configured: pages are fetched only once"
 
-// frontierIdle is the code of the frontier's own reason.
+// frontierIdle returns the code of the frontier's own reason.
 func frontierIdle(f scheduler.Snapshot) string {
 	switch f.IdleCode {
 	case scheduler.NotIdle:

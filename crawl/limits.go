@@ -16,7 +16,7 @@ import (
 const (
 	// burst is the time whose tokens can be spent at once.
 	burst = time.Second / 20
-	// leastByteBurst lets a small limit take a TCP segment or two at once.
+	// leastByteBurst allows a small limit one or two TCP segments at once.
 	leastByteBurst = 4 << 10
 )
 

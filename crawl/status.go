@@ -179,7 +179,7 @@ func (c *Crawl) sign(ctx context.Context) error {
 	return c.store.SetValue(ctx, scheduler.CrawlValue(nameName), []byte(c.name))
 }
 
-// StoredStatus is the part of the status that the store contains.
+// StoredStatus returns the part of the status that the store contains.
 func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Status, error) {
 	counts, err := store.Counts(ctx)
 	if err != nil {

@@ -140,7 +140,7 @@ func (m *Manual) inOrder(index []byte) error {
 	return nil
 }
 
-// Contents are the parts in reading order; the first has no title and holds the entry.
+// Contents returns the parts in reading order; the first has no title and holds the entry.
 func (m *Manual) Contents() []Part { return m.parts }
 
 // Page returns the page at a path below Root. A path may end in .md, as in files.
@@ -149,7 +149,7 @@ func (m *Manual) Page(at string) (page *Page, ok bool) {
 	return page, ok
 }
 
-// pathOf is the address below Root of a file, or of an address itself.
+// pathOf returns the address below Root of a file, or of an address itself.
 func pathOf(name string) string {
 	name = strings.TrimSuffix(name, ".md")
 	if name == "index" {

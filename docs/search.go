@@ -33,7 +33,7 @@ const (
 // boosts weigh the fields of a section: its heading, the titles of its page and part, its text.
 func boosts() map[string]float64 { return map[string]float64{"heading": 5, "page": 6, "text": 1} }
 
-// synonyms are words that readers use in place of the manual's.
+// synonyms returns words that readers use in place of the manual's.
 func synonyms() map[string]string {
 	return map[string]string{
 		"nightly": "night", "down": "refuses fails", "read-only": "colleagues reader", "missing": "not index",

@@ -163,7 +163,7 @@ func (d *download) pause(wait func() error) error {
 	return err
 }
 
-// finish reads what may follow the end of a coding: the end of the body, without which the connection is not reused, or
+// finish reads what may follow the end of a coding: the end of the body, which the connection needs to be reused, or
 // extra bytes.
 func (w *wire) finish() error {
 	if w.err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // idleConnections are kept open over all hosts, each for idleConnectionTime: with seconds between two requests to a
-// host, a connection is worth keeping.
+// host, reuse is still worthwhile.
 const (
 	idleConnections    = 1024
 	idleConnectionTime = 90 * time.Second

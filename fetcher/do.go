@@ -90,7 +90,7 @@ func (f *Fetcher) exchange(ctx context.Context, w *requestTrace, req *http.Reque
 	return nil, classify(ctx, err), err
 }
 
-// send is one round trip.
+// send makes one round trip.
 func (f *Fetcher) send(ctx context.Context, w *requestTrace, req *http.Request) (*http.Response, fault.Fault, error) {
 	err := f.admit(req.URL)
 	var resp *http.Response
@@ -122,8 +122,7 @@ func (f *Fetcher) send(ctx context.Context, w *requestTrace, req *http.Request) 
 	return nil, why, err
 }
 
-// overLive is a round trip of the transport, repeated if the connection was closed before anything could be sent over
-// it.
+// overLive makes a round trip of the transport, and repeats it if the connection was closed before anything was sent.
 func (f *Fetcher) overLive(ctx context.Context, w *requestTrace, req *http.Request) (*http.Response, error) {
 	for {
 		resp, err := f.transport.RoundTrip(f.addressed(req))

@@ -72,7 +72,7 @@ func classify(ctx context.Context, err error) fault.Fault {
 	case isAny(err, syscall.ECONNREFUSED):
 		return fault.Refused
 	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN):
-		return fault.Timeout // a router reports what would otherwise be a time-out
+		return fault.Timeout // reported by a router; otherwise it would be a time-out
 	case isCut(err):
 		return fault.Reset
 	}

@@ -45,7 +45,7 @@ type Settings struct {
 	// true if it decides, words names its rule. An address that it allows is refused only if it is a cloud's metadata
 	// address. It is called concurrently.
 	Judge func(a netip.Addr) (allowed, matched bool, words string)
-	// DenyPrivate refuses, in whatever form of IPv6 they are written, addresses of private networks (RFC 1918, RFC
+	// DenyPrivate refuses, in any written form of IPv6, addresses of private networks (RFC 1918, RFC
 	// 4193), of carrier-grade NAT (RFC 6598), loopback and link-local ones that Judge does not allow, also those of
 	// Exempt. As with other refusals the fault is fault.Address, since names may be misdirected for a while.
 	DenyPrivate bool

@@ -186,7 +186,7 @@ func (d *delivery) rewind(ctx context.Context) error {
 }
 
 func (d *delivery) dropBatch() {
-	clear(d.batch) // lets the bodies go
+	clear(d.batch) // releases the bodies
 	clear(d.moved)
 	d.batch, d.batchBytes, d.read = d.batch[:0], 0, d.sent
 }

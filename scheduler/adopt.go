@@ -73,8 +73,8 @@ func (f *Frontier) shareOf(h weburl.HostKey) *share {
 	return f.shares[n]
 }
 
-// placeAgain reads all places again if a host received work while its part was unknown.
-func (f *Frontier) placeAgain(ctx context.Context) {
+// rereadPlaces reads all places again if a host received work while its part was unknown.
+func (f *Frontier) rereadPlaces(ctx context.Context) {
 	f.mu.Lock()
 	again := f.unplaced
 	f.unplaced = false

@@ -7,7 +7,7 @@ import "github.com/sextant-crawler/sextant/weburl"
 type DeletionOwner interface {
 	// Edit returns the number of the current edit, which losses by the operator's rules belong to, or 0.
 	Edit() uint64
-	// Completed receives a stored outcome, and what its response shows of the host's health.
+	// Completed receives a stored outcome, and the effect of its response on the host's health.
 	Completed(l *Lease, c *Completion, response Response)
 	// Standing returns about how many losses of a host are pending, and whether no document of the host has given a
 	// good response for deletionConfirmS.

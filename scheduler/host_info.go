@@ -68,7 +68,7 @@ type Resting struct {
 	Last  HostInfo // the host that rests longest
 }
 
-// Resting counts such hosts. If there are any, it reads all places, as Hosts does.
+// Resting returns the number of resting hosts with their URLs. If there are any, it reads all places, as Hosts does.
 func (f *Frontier) Resting(ctx context.Context) (r Resting, err error) {
 	last := f.restLongest(1)
 	if len(last) == 0 {
@@ -100,7 +100,7 @@ func (f *Frontier) Resting(ctx context.Context) (r Resting, err error) {
 func (f *Frontier) longest(ctx context.Context, n int) ([]weburl.HostKey, error) {
 	var best shortest
 	err := f.store.Places(ctx, func(p Place, waiting uint64) error {
-		best.offer(crowd{p.Host, waiting}, n)
+		best.offer(rankedHost{p.Host, waiting}, n)
 		return nil
 	})
 	return best.hosts(), err
@@ -116,7 +116,7 @@ func (f *Frontier) restLongest(n int) []weburl.HostKey {
 	var best shortest
 	for _, h := range f.closed {
 		if h.why != ByThrottle {
-			best.offer(crowd{h.key, uint64(h.gate)}, n)
+			best.offer(rankedHost{h.key, uint64(h.gate)}, n)
 		}
 	}
 	return best.hosts()
@@ -171,21 +171,21 @@ func (f *Frontier) describe(info *HostInfo) {
 	}
 }
 
-// crowd is a host with the figure by which it is compared.
-type crowd struct {
+// rankedHost is a host with the figure by which it is ranked.
+type rankedHost struct {
 	host    weburl.HostKey
 	waiting uint64
 }
 
 // shortest is a heap of the longest queues found so far, the shortest of them first.
-type shortest []crowd
+type shortest []rankedHost
 
 // offer adds c if it is among the n longest. A host appears once.
-func (s *shortest) offer(c crowd, n int) {
+func (s *shortest) offer(c rankedHost, n int) {
 	if n <= 0 || len(*s) == n && c.waiting <= (*s)[0].waiting {
 		return
 	}
-	i := slices.IndexFunc(*s, func(other crowd) bool { return other.host == c.host })
+	i := slices.IndexFunc(*s, func(other rankedHost) bool { return other.host == c.host })
 	switch {
 	case i >= 0 && c.waiting > (*s)[i].waiting:
 		(*s)[i] = c
@@ -201,7 +201,7 @@ func (s *shortest) offer(c crowd, n int) {
 
 // hosts returns the hosts, longest queue first.
 func (s shortest) hosts() []weburl.HostKey {
-	slices.SortFunc(s, func(a, b crowd) int { return cmp.Compare(b.waiting, a.waiting) })
+	slices.SortFunc(s, func(a, b rankedHost) int { return cmp.Compare(b.waiting, a.waiting) })
 	keys := make([]weburl.HostKey, len(s))
 	for i, c := range s {
 		keys[i] = c.host
@@ -214,7 +214,7 @@ func (s shortest) Less(i, j int) bool { return s[i].waiting < s[j].waiting }
 func (s shortest) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
 
 // Push implements heap.Interface.
-func (s *shortest) Push(x any) { *s = append(*s, x.(crowd)) }
+func (s *shortest) Push(x any) { *s = append(*s, x.(rankedHost)) }
 
 // Pop implements heap.Interface.
 func (s *shortest) Pop() any {

@@ -7,9 +7,9 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
-// askAfter returns the pause after a visit that saw a loss: Rest, then an hour, then what is left of Confirm, so that
-// the fourth visit is a day after the first. Later visits are Confirm apart.
-func askAfter(visits uint8, d *Deletions) time.Duration {
+// lossVisitPause returns the pause after a visit that saw a loss: Rest, then an hour, then what is left of Confirm, so
+// that the fourth visit is a day after the first. Later visits are Confirm apart.
+func lossVisitPause(visits uint8, d *Deletions) time.Duration {
 	hour := min(time.Hour, d.Confirm/2)
 	switch visits {
 	case 0, 1:
@@ -90,7 +90,7 @@ func keepPending(next, old *Record, set *Settings, now time.Time) {
 		next.Misses = old.Misses + min(1, 255-old.Misses)
 	}
 	// Not before a temporary error's backoff ends, and not later than the page is due anyway.
-	at := now.Add(askAfter(next.Misses, &set.Deletions))
+	at := now.Add(lossVisitPause(next.Misses, &set.Deletions))
 	if next.State != Timed || at.After(next.NextAt) == (next.Errors > 0) {
 		next.State, next.NextAt = Timed, at
 	}

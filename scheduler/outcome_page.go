@@ -120,7 +120,7 @@ func (j *judgement) unsettled() {
 	n := &j.c.Next
 	n.Misses = j.old.Misses + min(1, math.MaxUint8-j.old.Misses)
 	n.ETag, n.LastModified, n.Date = "", "", ""
-	pause := askAfter(n.Misses, &j.set.Deletions)
+	pause := lossVisitPause(n.Misses, &j.set.Deletions)
 	if n.State == Timed && n.NextAt.Before(j.now.Add(pause)) {
 		return // its own age is shorter
 	}

@@ -76,7 +76,7 @@ const (
 func (h History) rate(prior time.Duration) float64 {
 	changes := float64(h.Changes) + priorChanges
 	quiet := days(h.Quiet) + days(prior)
-	if h.Changes == 0 || h.Busy <= 0 { // no interval: the limit of what follows
+	if h.Changes == 0 || h.Busy <= 0 { // no interval: the limit of the formula below
 		return changes / max(quiet, shortestTime)
 	}
 	mean := days(h.Busy) / float64(h.Changes)

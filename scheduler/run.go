@@ -34,7 +34,7 @@ func (f *Frontier) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		f.openGates()
-		f.placeAgain(ctx)
+		f.rereadPlaces(ctx)
 		f.moveDue(ctx)
 		f.completeRound()
 		if d, ok := f.sleep(); ok {

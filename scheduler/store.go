@@ -209,11 +209,11 @@ type Store interface {
 	Add(ctx context.Context, links []Link, requeue bool) ([]Place, int, error)
 	// Complete applies one page's outcome. It returns when the store has accepted it, before it is stored: ctx bounds
 	// only that wait, and an error means that nothing was accepted and nothing changes. settled is then called once for
-	// each accepted completion: when it is as durable as what other methods acknowledge, when it was refused, which
-	// changed nothing, or when the store failed. Calls of settled never overlap; they may come before Complete returns.
-	// Those for stored completions come in the order of storing; each finds its own completion and all settled before
-	// it stored. settled must be quick, and must not wait for a change of the store, nor for another call of settled.
-	// Until then c must not be changed. Closing a Store first settles everything that it accepted.
+	// each accepted completion: once the change is as durable as those of other methods, once it was refused, in which
+	// case nothing changed, or once the store failed. Calls of settled never overlap; they may come before Complete
+	// returns. Those for stored completions come in the order of storing; each finds its own completion and all settled
+	// before it stored. settled must be quick, and must not wait for a change of the store, nor for another call of
+	// settled. Until then c must not be changed. Closing a Store first settles everything that it accepted.
 	Complete(ctx context.Context, c Completion, settled func(Completed)) error
 	// Due moves up to n timed URLs whose NextAt is not after now to their queue (Record.DueSource), earliest first. It
 	// returns the places, and the time of the next one that is still timed (zero if none).

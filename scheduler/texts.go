@@ -102,7 +102,7 @@ func (h *hostTexts) judge(old *Record, k weburl.Key, text sketch.Sketch, templat
 		if i < len(h.responses)-lookedAt || r.document == k || slices.Contains(others, r.document) {
 			continue
 		}
-		if sketch.Alike(r.sketch, text, template) > lookAlikeAbove { // common text would hide what they share
+		if sketch.Alike(r.sketch, text, template) > lookAlikeAbove { // text common to the host would hide the shared part
 			others = append(others, r.document)
 		}
 	}

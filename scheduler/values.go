@@ -11,7 +11,7 @@ import (
 
 // Named values are stored as JSON, unless their owner has its own format.
 
-// Lookuper is the part of a Store that Find reads.
+// Lookuper is the part of a Store that Find uses.
 type Lookuper interface {
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 }

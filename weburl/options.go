@@ -119,7 +119,7 @@ func wwwLength(host string) (n int) {
 	return n
 }
 
-// withoutSession is path without its session ids.
+// withoutSession returns path without its session ids.
 func withoutSession(path string) string {
 	const session = ";jsessionid="
 	if hasStray(path) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// schemeLength is the number of bytes before the colon of a scheme; 0 if s has none.
+// schemeLength returns the number of bytes before the colon of a scheme; 0 if s has none.
 func schemeLength(s string) int {
 	if s == "" || s[0] < 'A' || !is(s[0], schemeByte) {
 		return 0
@@ -36,7 +36,7 @@ func cutScheme(s string) (scheme, rest string, ok bool) {
 	return scheme, rest, ok
 }
 
-// opaqueScheme is the scheme, with its colon, of a URL like mailto: or
+// opaqueScheme returns the scheme, with its colon, of a URL like mailto: or
 // javascript:, which is never malformed and never to be crawled; else empty.
 func opaqueScheme(raw string) string {
 	s := trim(raw)

@@ -34,7 +34,7 @@ func appendPath(out []byte, start int, s string, i int) (_ []byte, end int) {
 	}
 }
 
-// dotSegment is 1 for ".", 2 for "..", also percent-encoded, and else 0.
+// dotSegment returns 1 for ".", 2 for "..", also percent-encoded, and else 0.
 func dotSegment(s string) int {
 	if s == "" || s[0] != '.' && s[0] != '%' {
 		return 0
@@ -106,8 +106,8 @@ func appendPercent(out []byte, start int, s string) (_ []byte, n int) {
 		return append(out, '%'), 1
 	}
 	c := unhex(s[1])<<4 | unhex(s[2])
-	// Encoded bytes are written whole, so a '%' as near as this is a stray one. In
-	// front of a component stands none, but there may be one in front of that.
+	// Encoded bytes are written whole, so a '%' this close is a stray one. The byte before a component is never '%', but
+	// the one before that may be.
 	n = len(out)
 	stray := out[n-1] == '%' || n > start+1 && out[n-2] == '%'
 	if isUnreserved(c) && !stray {

@@ -51,13 +51,13 @@ func FromCanonical(s string) (URL, bool) {
 // IsZero reports whether u is the zero value.
 func (u URL) IsZero() bool { return u.s == "" }
 
-// String is the canonical URL, without fragment.
+// String returns the canonical URL, without fragment.
 func (u URL) String() string { return u.s }
 
-// Scheme is "http" or "https".
+// Scheme returns "http" or "https".
 func (u URL) Scheme() string { return u.s[:u.schemeEnd] }
 
-// Host is the host in lower case (IDN in punycode), without port; IPv6 without brackets.
+// Host returns the host in lower case (IDN in punycode), without port; IPv6 without brackets.
 func (u URL) Host() string {
 	h := u.s[u.hostStart:u.hostEnd]
 	if strings.HasPrefix(h, "[") {
@@ -66,7 +66,7 @@ func (u URL) Host() string {
 	return h
 }
 
-// Port is the effective port: the written one, else 80 or 443.
+// Port returns the effective port: the written one, else 80 or 443.
 func (u URL) Port() string {
 	if u.hostEnd < u.pathStart {
 		return u.s[u.hostEnd+1 : u.pathStart]
@@ -88,7 +88,7 @@ func (u URL) Query() string {
 	return u.s[u.pathEnd+1:]
 }
 
-// Fragment is the fragment of the link as discovered, without '#'. It is not part
+// Fragment returns the fragment of the link as discovered, without '#'. It is not part
 // of the URL's identity.
 func (u URL) Fragment() string { return u.fragment }
 
@@ -98,9 +98,9 @@ func (u URL) WithFragment(fragment string) URL {
 	return u
 }
 
-// PathAndQuery is the request target of RFC 9112 section 3.2.1.
+// PathAndQuery returns the request target of RFC 9112 section 3.2.1.
 func (u URL) PathAndQuery() string { return u.s[u.pathStart:] }
 
-// Origin is scheme, host and port (RFC 6454), the default port left out, without
+// Origin returns scheme, host and port (RFC 6454), the default port left out, without
 // a closing slash: the unit of politeness.
 func (u URL) Origin() string { return u.s[:u.pathStart] }

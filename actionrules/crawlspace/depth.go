@@ -58,7 +58,7 @@ func newStartGate(m *StartURLMatch, roots []weburl.URL) *startGate {
 	return g
 }
 
-// site is the part of u that has to match.
+// site returns the part of u that has to match.
 func (g *startGate) site(u weburl.URL) (s site) {
 	if g.match.Scheme {
 		s.scheme = u.Scheme()

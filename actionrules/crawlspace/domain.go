@@ -16,7 +16,7 @@ type domainRule struct {
 	port string // "" for all
 }
 
-// everyDomain is the rule that closes a list: forbid domain *.
+// everyDomain returns the rule that closes a list: forbid domain *.
 func (r domainRule) everyDomain() bool {
 	return !r.allow && r.host == string(rune(wildcard)) && r.port == ""
 }
@@ -69,7 +69,7 @@ func (r *domainRule) cutPort(target string) (host, problem string) {
 	return host, ""
 }
 
-// ipv6Pattern is the pattern for a host in brackets: an address in its canonical
+// ipv6Pattern returns the pattern for a host in brackets: an address in its canonical
 // form, or any text with wildcards, which is compared with that form.
 func ipv6Pattern(host string) (text, problem string) {
 	inside, closed := strings.CutSuffix(host[1:], "]")
@@ -89,7 +89,7 @@ func ipv6Pattern(host string) (text, problem string) {
 	return u.Host(), ""
 }
 
-// hostPattern is the pattern for a host name. Names in other scripts are compared
+// hostPattern returns the pattern for a host name. Names in other scripts are compared
 // as URLs spell them, in punycode.
 func hostPattern(host string) (text, problem string) {
 	if host == "" {

@@ -69,7 +69,7 @@ func extensionName(s string, at actionrules.Position) (string, error) {
 	return name, nil
 }
 
-// lastSegment is the file name at the end of a path, without path parameters.
+// lastSegment returns the file name at the end of a path, without path parameters.
 func lastSegment(path string) string {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	name, _, _ = strings.Cut(name, ";")

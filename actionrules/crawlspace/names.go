@@ -59,7 +59,7 @@ func (s *Settings) Rewriter() func(weburl.URL) weburl.URL {
 // Rewrite returns the URL under which u is stored.
 func (s *Space) Rewrite(u weburl.URL) weburl.URL { return s.names.rewrite(u) }
 
-// Renamed is the reason for URLs that Rewrite changes.
+// Renamed returns the reason for URLs that Rewrite changes.
 func (s *Space) Renamed(u weburl.URL) Reason {
 	r := Reason{Gate: GateQuery}
 	if s.names.options.Apply(u) != u {

@@ -156,8 +156,8 @@ func newRejectGate(entries []entry) *patternGate {
 	return newPatternGate(entries, false, Reason{Gate: GateReject})
 }
 
-// Judge asks all gates, in order, up to the first that refuses. It is for new links and for URLs taken from their fifo.
-// It allocates only if it rewrites the URL.
+// Judge applies all gates, in order, up to the first that refuses. It is for new links and for URLs taken from their
+// fifo. It allocates only if it rewrites the URL.
 func (s *Space) Judge(l Link) Verdict { return s.judge(l, s.gates) }
 
 // JudgeStored is Judge for the background pass over stored URLs after a change of the settings, which skips the depths:
@@ -201,9 +201,9 @@ func (s *Space) elsewhere(l Link) bool {
 	return r != nil && r.allow
 }
 
-// Trace asks every active gate, including those after one that refuses, and returns their answers in order. Gates that
-// rewrite URLs come first. global.rules comes last, and only if the domain rules refuse. If no rule of a gate matched,
-// the answer's rule is empty.
+// Trace applies every active gate, including those after one that refuses, and returns their answers in order. Gates
+// that rewrite URLs come first. global.rules comes last, and only if the domain rules refuse. If no rule of a gate
+// matched, the answer's rule is empty.
 func (s *Space) Trace(l Link) []GateAnswer {
 	all := s.names.trace()
 	l.URL = s.Rewrite(l.URL)

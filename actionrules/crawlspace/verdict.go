@@ -29,7 +29,7 @@ type Link struct {
 	Exempt bool
 }
 
-// SpelledHost is the host of u as the link that became u spells it, if that differs from u's own only in case;
+// SpelledHost returns the host of u as the link that became u spells it, if that differs from u's own only in case;
 // otherwise it returns "", as for a relative link.
 func SpelledHost(link string, u weburl.URL) string {
 	slashes := strings.IndexAny(link, `/\`)
@@ -55,7 +55,7 @@ func SpelledHost(link string, u weburl.URL) string {
 // Gate is the name of a gate, as printed by explain.
 type Gate string
 
-// The gates, in the order in which they are asked. GateGlobal refuses nothing: it distinguishes StatusElsewhere from
+// The gates, in the order in which they apply. GateGlobal refuses nothing: it distinguishes StatusElsewhere from
 // StatusExcluded. GateAddress applies to the dialled address, GateMIME to the response.
 const (
 	GateCanonical      Gate = "canonical"
@@ -93,7 +93,7 @@ type Reason struct {
 	Rule string `json:"rule"`
 }
 
-// String is for logs and for the stored status: "domain gate, crawl.rules:3: forbid domain *".
+// String returns the text for logs and for the stored status: "domain gate, crawl.rules:3: forbid domain *".
 func (r Reason) String() string {
 	s := string(r.Gate) + " gate"
 	switch r.Gate { //nolint:exhaustive // the others are gates
@@ -136,7 +136,7 @@ type GateAnswer struct {
 	NewLinks string `json:"new_links,omitempty"`
 }
 
-// Answer is the gate's answer as text for people.
+// Answer returns the gate's answer as text for people.
 func (a GateAnswer) Answer() string {
 	switch {
 	case a.NewLinks != "":

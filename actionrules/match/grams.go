@@ -175,7 +175,7 @@ func (g *grams) appendTo(numbers []uint32, text string) []uint32 {
 		// The last grams that were looked at end at head.
 		numbers = g.appendFrom(numbers, text, max(0, len(text)-g.tail, g.head-g.size+1), len(text))
 	}
-	if len(numbers) > before+1 { // one literal can stand in several places
+	if len(numbers) > before+1 { // one literal can be found at several places
 		slices.Sort(numbers[before:])
 		numbers = numbers[:before+len(slices.Compact(numbers[before:]))]
 	}

@@ -12,7 +12,7 @@ const (
 	Exact  Kind = iota // it is the text
 	Prefix             // the text begins with it
 	Suffix             // the text ends with it
-	Inside             // it stands anywhere in the text
+	Inside             // anywhere in the text
 )
 
 // literal is an entry of a Builder.

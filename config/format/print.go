@@ -47,13 +47,13 @@ func spaces(n int) []byte { return bytes.Repeat([]byte(" "), n) }
 
 // children prints the content of an element, or of the file.
 func (p *printer) children(parent *config.Markup, level int) {
-	end := parent.End // of what precedes the child
+	end := parent.End // of the part before the child
 	for i, c := range parent.Children {
 		lines := bytes.Count(p.text[end:c.Start], []byte("\n"))
 		end = max(c.End, c.Last)
 		switch isElement := c.Last > 0; {
 		case i == 0 && parent.Last == 0: // the first in the file
-		case !isElement && lines == 0 && p.endsLine(end): // a comment on the same line as what it comments
+		case !isElement && lines == 0 && p.endsLine(end): // a comment on the line of its subject
 			p.out.WriteByte(' ')
 		default:
 			if lines > 1 {

@@ -8,7 +8,7 @@ type Synonym struct {
 	write string
 }
 
-// Elements are synonyms of elements; a key with an element's name and a dot applies only inside that element.
+// Elements returns synonyms of elements; a key with an element's name and a dot applies only inside that element.
 func Elements() []Synonym {
 	return []Synonym{
 		{"rule.exclude rule.deny rule.disallow rule.skip rule.block rule.forbid rule.reject", `write <Ignore/>`},
@@ -32,7 +32,7 @@ func Elements() []Synonym {
 	}
 }
 
-// Attributes are synonyms of attributes; a key with an element's name and a dot applies only to that element.
+// Attributes returns synonyms of attributes; a key with an element's name and a dot applies only to that element.
 func Attributes() []Synonym {
 	return []Synonym{
 		{"crawler.maxdepth crawler.depth crawler.crawldepth crawler.maxlinkdepth", `write <CrawlSpace maxLinkDepth="..."/> in it`},
@@ -62,7 +62,7 @@ func Attributes() []Synonym {
 	}
 }
 
-// Values are synonyms of values.
+// Values returns synonyms of values.
 func Values() []Synonym {
 	return []Synonym{
 		{"elastic es elk", "elasticsearch"},

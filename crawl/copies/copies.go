@@ -23,7 +23,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Detail is the reason text for a copy that is not indexed; why is ReasonCopy or ReasonNearCopy.
+// Detail returns the reason text for a copy that is not indexed; why is ReasonCopy or ReasonNearCopy.
 func Detail(why scheduler.Reason, original string) string {
 	if why == scheduler.ReasonNearCopy {
 		return "its content is nearly that of " + original

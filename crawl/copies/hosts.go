@@ -27,11 +27,11 @@ type host struct {
 	frame   *near.Frame
 	changed bool // changes of the frame since its pages were last reviewed
 	unsaved int  // changes of the frame that are not stored
-	// titles are those that several pages have or may have had.
+	// titles are the titles that several pages share, or shared earlier.
 	titles map[uint32]struct{}
 }
 
-// frameValue is the key of the stored value with a host's frame.
+// frameValue returns the key of the stored value with a host's frame.
 func frameValue(k weburl.HostKey) scheduler.ValueName { return scheduler.HostValue(k, "crawl.frame") }
 
 // host returns the state of a host, or nil if it must be read first. The mutex is held.

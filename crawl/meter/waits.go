@@ -23,7 +23,7 @@ const (
 	ActivityCount = 6 // of these
 )
 
-// String is the name in metrics; a contract.
+// String returns the name in metrics; a contract.
 func (a Activity) String() string {
 	return [ActivityCount]string{"url", "rate", "outbox", "store", "fetch", "work"}[a]
 }

@@ -14,7 +14,7 @@ const GateTargets crawlspace.Gate = "targets"
 // GateLists is the gate of a Cause that is an <XMLDocuments> that is no longer in the configuration.
 const GateLists crawlspace.Gate = "lists"
 
-// Cause is the final reason why a URL is outside: a gate, a rule, or the absence of a rule that accepts it.
+// Cause returns the final reason why a URL is outside: a gate, a rule, or the absence of a rule that accepts it.
 func (p *Policy) Cause(v *Verdict) crawlspace.Reason {
 	if g := v.Gate; renamed(v) {
 		return crawlspace.Reason{Gate: g.Gate, File: g.File, Line: g.Line} // without each URL's other name

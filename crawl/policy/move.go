@@ -199,7 +199,7 @@ func StoredMoves(ctx context.Context, store scheduler.ValueReader) (Moves, error
 	return moved, err
 }
 
-// movedRoots are roots with the sites that moved at their new place.
+// movedRoots returns roots with the sites that moved at their new place.
 func movedRoots(roots []actionrules.Root, moved Moves) []actionrules.Root {
 	var out []actionrules.Root
 	for _, root := range roots {

@@ -42,7 +42,7 @@ type Policy struct {
 	Space    *crawlspace.Space
 	Moved    Moves
 	roots    []actionrules.Root // roots in force, moved sites at their new place
-	left     *left              // former places of moved sites; nil if none moved
+	former   *formerSites       // former places of moved sites; nil if none moved
 	Sources  []Source           // sorted by key
 	Since    time.Time
 	// Fingerprint identifies rules and crawl space, version also the reading of pages:
@@ -71,7 +71,7 @@ func New(s Settings, moved Moves) (*Policy, error) {
 	return p, nil
 }
 
-// compiled is a policy without its fingerprints, which explanations do not need.
+// compiled returns a policy without its fingerprints, which explanations do not need.
 func compiled(s Settings, moved Moves) (*Policy, error) {
 	s.Rules.Roots = slices.Clone(s.Rules.Roots)
 	s.Robots.Agent = s.RobotsAgent
@@ -102,7 +102,7 @@ func compiled(s Settings, moved Moves) (*Policy, error) {
 	p.roots = rules.Roots
 	p.fragments = p.Engine.Names(actionrules.FieldFragment)
 	var err error
-	if p.left, err = newLeft(rules, s.Rules.Roots, moved); err != nil {
+	if p.former, err = newFormerSites(rules, s.Rules.Roots, moved); err != nil {
 		return nil, err
 	}
 	p.gone = goneLists(&p.Settings)
@@ -241,7 +241,7 @@ func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.De
 	}
 	v.Decision = by(g.URL)
 	if !v.Decision.Crawl() {
-		// Another crawler does not have what the rules exclude anyway.
+		// Another crawler is not responsible for URLs that the rules exclude.
 		v.Status, v.Gate = StatusExcluded, crawlspace.Reason{}
 	}
 	return v
@@ -261,7 +261,7 @@ func (p *Policy) Detail(v *Verdict) string {
 	return OutByDefault(v.Decision)
 }
 
-// OutByDefault is the detail of a URL that no gate and no rule excludes.
+// OutByDefault returns the detail of a URL that no gate and no rule excludes.
 func OutByDefault(d actionrules.Decision) string {
 	if d.Accept {
 		return "it is accepted, but no rule indexes or follows it"
@@ -291,7 +291,7 @@ func (p *Policy) Reason(v *Verdict) scheduler.Reason {
 	return scheduler.ReasonRules
 }
 
-// Recorded is a stored URL as the gates see it.
+// Recorded returns a stored URL as the gates see it.
 func Recorded(u weburl.URL, r *scheduler.Record) crawlspace.Link {
 	return crawlspace.Link{URL: u.WithFragment(r.Fragment), Host: r.HostSpelling, Depth: int(r.Depth), Exempt: r.Kind.IsSource()}
 }
@@ -385,7 +385,7 @@ func Outside(r *scheduler.Record) int {
 	return 0
 }
 
-// DeletionBody is the JSON of a deletion order.
+// DeletionBody returns the JSON of a deletion order.
 func DeletionBody(url, reason string, at time.Time) []byte {
 	b, err := json.Marshal(push.Deletion{URL: url, Reason: reason, At: at.UTC().Truncate(time.Second)})
 	if err != nil {

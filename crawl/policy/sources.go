@@ -55,8 +55,8 @@ const (
 	sourceFifo = scheduler.Index
 )
 
-// ListedDepth is the depth of URLs listed by a source: as if a root linked to them, or that of a root if no links are
-// followed (Discovery).
+// ListedDepth returns the depth of URLs listed by a source: as if a root linked to them, or that of a root if no links
+// are followed (Discovery).
 func (p *Policy) ListedDepth() int {
 	if limit := p.Settings.Space.MaxLinkDepth; limit != nil && limit.Max == 0 {
 		return 0

@@ -50,7 +50,7 @@ type Preview struct {
 	// links that were outside. Where pages are refreshed, that waits for their refresh.
 	Retimed uint64       `json:"retimed"`
 	Reread  PreviewGroup `json:"reread"`
-	// Note describes what the new settings do not change in stored URLs, or "".
+	// Note describes the new settings that do not affect stored URLs, or "".
 	Note string `json:"note,omitempty"`
 	// Renewed are documents that get other metas, or another source, from rules and roots: when they are next due, or at
 	// once if the operator orders it. AtOnce of them are refetched at once in any case: nothing refreshes them, or they

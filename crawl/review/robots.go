@@ -195,8 +195,8 @@ func (v *Reviewer) saveRestricted(ctx context.Context, origins map[string]*restr
 
 // judgeByRobots excludes the stored URLs of the changed origins that robots.txt forbids.
 func (v *Reviewer) judgeByRobots(ctx context.Context, p *policy.Policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
-	// A page that began under the copy before may be stored yet: then it is among
-	// those that are read. One that begins from now on asks the new copy.
+	// A page that began under the previous copy may still be stored: then it is among those that are read. One that begins
+	// from now on uses the new copy.
 	if err := v.Crawl.AwaitPages(ctx); err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place)
 	}
 	n := Counts{Judged: b.read, Expected: b.found.expected}
 	err := v.apply(ctx, b.found.reviews, &n)
-	_ = reading.Wait() // what failed is read again, and its error reported then
+	_ = reading.Wait() // a failed batch is read again, and its error reported then
 	if err != nil {
 		return err
 	}
@@ -182,8 +182,8 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place)
 // readAhead reads and judges the URLs from a place on.
 func (v *Reviewer) readAhead(ctx context.Context, p *policy.Policy, from place) (*judged, error) {
 	// A page that began under other rules may still be stored after its key was
-	// passed. It is judged then, but a crash before that would lose it: only what
-	// is passed when no such page is left counts after a crash.
+	// passed. It is judged then, but a crash before that would lose it: after a crash only the keys count that were passed
+	// when no such page was left.
 	b := &judged{policy: p, from: from, firm: !v.Crawl.Superseded()}
 	batch, next, last, err := scheduler.ReadBatch(ctx, v.Store, from.key, passBatch, passBatch, func(r *scheduler.Record) bool {
 		b.read++

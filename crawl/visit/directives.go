@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// directives are the combined directives of a page's robots metas and X-Robots-Tag.
+// directives returns the combined directives of a page's robots metas and X-Robots-Tag.
 func (v *visit) directives(response *fetcher.Response, p extract.Page) extract.Directives {
 	return p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.Settings.RobotsAgent))
 }

@@ -83,7 +83,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	return nil
 }
 
-// document is the page as the indexer gets it, without its hash and source.
+// document returns the page as the indexer gets it, without its hash and source.
 func (v *visit) document(response *fetcher.Response, p extract.Page, in *inside, directives extract.Directives) push.Document {
 	own := v.policy.Settings.Mapping.Apply(policy.WithoutPermissions(p.Metas), response.Header)
 	document := push.Document{
@@ -96,7 +96,7 @@ func (v *visit) document(response *fetcher.Response, p extract.Page, in *inside,
 	if v.policy.Settings.DetectLanguage {
 		detectLanguage(&document)
 	}
-	if in.unsureOf != "" {
+	if in.incompleteField != "" {
 		allowNone(document.Metas)
 	}
 	if v.policy.Settings.Collapse {

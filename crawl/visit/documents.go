@@ -51,7 +51,7 @@ func (v *visit) readDocument(ctx context.Context, contentType string, body []byt
 	return p, true, nil
 }
 
-// unreadDocument is the page of a document that could not be read.
+// unreadDocument returns the page of a document that could not be read.
 func (v *visit) unreadDocument(kind string, body []byte, err error) extract.Page {
 	reason := documents.Crashed
 	if failed, ok := errors.AsType[*documents.Error](err); ok {

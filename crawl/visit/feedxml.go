@@ -26,7 +26,7 @@ import (
 // goneElement is the reason for deleting a document that left its XML file.
 const goneElement = "the XML file no longer contains its element"
 
-// xmlFields are the paths in the order of xmlPage's values.
+// xmlFields returns the paths in the order of xmlPage's values.
 func xmlFields(x *policy.XMLDocuments) []feeds.Path {
 	fields := []feeds.Path{x.Link, x.Title, x.Text}
 	for _, m := range x.Metas {
@@ -38,7 +38,7 @@ func xmlFields(x *policy.XMLDocuments) []feeds.Path {
 	return fields
 }
 
-// xmlPage is an element as a page, with its URL.
+// xmlPage returns an element as a page, with its URL.
 func xmlPage(x *policy.XMLDocuments, values [][]string) (href string, p extract.Page) {
 	first := func(v []string) string {
 		if len(v) == 0 {

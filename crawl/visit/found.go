@@ -15,10 +15,10 @@ import (
 
 // inside holds the values of a page's Fields. The zero value is that of a page without Fields.
 type inside struct {
-	// unsureOf is the first Field of permissions whose values are not all known, or "".
-	unsureOf string
-	fields   []Found
-	chunks   []push.Chunk
+	// incompleteField is the first Field of permissions whose values are not all known, or "".
+	incompleteField string
+	fields          []Found
+	chunks          []push.Chunk
 	// chunksCut means that there are more chunks.
 	chunksCut bool
 }
@@ -84,7 +84,7 @@ func (in *inside) unsure(failed error, result *scheduler.Result) {
 		if !policy.IsPermission(f.Name) || f.Failed == "" && !f.Cut {
 			continue
 		}
-		in.unsureOf = f.Name
+		in.incompleteField = f.Name
 		if result.Reason = scheduler.ReasonNoField; failed != nil {
 			result.Reason = scheduler.ReasonReader // the next request is not conditional
 		}

@@ -135,7 +135,7 @@ func (v *visit) outcome(ctx context.Context, s *step) error {
 func (v *visit) handOver(ctx context.Context, s *step, ended func(error)) {
 	if s.response != nil {
 		s.status = s.response.Status
-		s.response.Release() // it is read, and what counts of it copied
+		s.response.Release() // it is read, and its relevant part copied
 		s.response = nil
 	}
 	end := v.visitor.handed.begin(sizeOf(s.outcome))

@@ -95,7 +95,7 @@ type extraction struct {
 func (v *visit) newExtraction(response *fetcher.Response, p *extract.Page, main bool) *extraction {
 	all := &extraction{whole: &search{order: tree.Order{ContentType: "text/html; charset=" + p.Charset}, body: response.Body}}
 	all.kept = all.whole
-	if p.Content != nil { // what RemoveElements and noindex regions take out must not come back
+	if p.Content != nil { // content of RemoveElements and noindex regions must not return
 		all.kept = &search{order: tree.Order{ContentType: "text/html; charset=" + p.ContentCharset}, body: p.Content}
 	}
 	all.kept.order.Main, all.kept.order.ChunkWords = main, v.policy.Settings.Inside.ChunkWords(v.lease.URL)
@@ -162,7 +162,7 @@ func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) 
 	case err == nil && len(s.found.Picked) == len(picks):
 		for i := range s.found.Picked {
 			if failed := s.found.Picked[i].Failed; failed != "" {
-				v.unsearched(s.body, partReason(failed), picks[i].Select+": "+failed)
+				v.noteUnsearched(s.body, partReason(failed), picks[i].Select+": "+failed)
 				break
 			}
 		}
@@ -172,7 +172,7 @@ func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) 
 	if e, ok := errors.AsType[*documents.Error](err); ok {
 		reason = e.Reason
 	}
-	v.unsearched(s.body, reason, fmt.Sprint(err))
+	v.noteUnsearched(s.body, reason, fmt.Sprint(err))
 	if (s.order.Main || s.permissions) && reason.OfMachine() {
 		v.machineFailed = err
 	}
@@ -188,8 +188,8 @@ func partReason(failed string) documents.Reason {
 	return documents.Crashed
 }
 
-// unsearched counts and logs a page that could not be searched.
-func (v *visit) unsearched(body []byte, reason documents.Reason, words string) {
+// noteUnsearched counts and logs a page that could not be searched.
+func (v *visit) noteUnsearched(body []byte, reason documents.Reason, words string) {
 	v.meter.Fields.Fail(string(reason))
 	v.log.Warn("cannot search a page; its document lacks some fields, or has the whole text",
 		"url", v.lease.URL.String(), "bytes", len(body), "error", words)

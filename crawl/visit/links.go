@@ -56,7 +56,7 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 			return
 		}
 		seen.accept(k)
-		// Of URLs that differ in what the query filter drops, the first counts.
+		// Of URLs that differ only in dropped query parameters, the first counts.
 		if l.URL.String() == u.String() || seen.accept(l.URL.Key()) {
 			l.Referrer = referrer
 			links = append(links, l)
@@ -102,8 +102,8 @@ func (s spellings[K]) accept(k K) bool {
 	return before != accepted
 }
 
-// spelling is the host of u as spelled by a reference on the page or, for a relative one, by the page's own URL; it may
-// be empty.
+// spelling returns the host of u as spelled by a reference on the page or, for a relative one, by the page's own URL;
+// it may be empty.
 func (v *visit) spelling(href string, u weburl.URL) string {
 	if host := HostIn(href); host != "" || u.Host() != v.lease.URL.Host() {
 		return host

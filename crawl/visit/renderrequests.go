@@ -33,7 +33,7 @@ type pageRequests struct {
 	public bool // the page did not come from an internal address
 
 	mu     sync.Mutex
-	hosts  map[weburl.HostKey]*askedHost
+	hosts  map[weburl.HostKey]*requestedHost
 	made   []PageRequest // in a dry run
 	access *Access
 }
@@ -46,15 +46,15 @@ type PageRequest struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// askedHost is a host that a page makes requests to.
-type askedHost struct {
+// requestedHost is a host that a page makes requests to.
+type requestedHost struct {
 	enter    sync.Once
 	err      error // of entering
 	requests int   // guarded by pageRequests.mu
 }
 
 func newPageRequests(v *visit, page *fetcher.Response) *pageRequests {
-	return &pageRequests{visit: v, public: !fetcher.IsInternal(page.Address), hosts: map[weburl.HostKey]*askedHost{}, access: v.access}
+	return &pageRequests{visit: v, public: !fetcher.IsInternal(page.Address), hosts: map[weburl.HostKey]*requestedHost{}, access: v.access}
 }
 
 // end lets the other hosts rest, and returns the number of requests to the page's own host.
@@ -109,7 +109,7 @@ func (q *pageRequests) ask(ctx context.Context, r render.Request) (render.Answer
 	request := fetcher.Request{URL: u}
 	do := by.fetcher.Do
 	if q.isOwn(u) {
-		end, own, err := q.ownWay(u, by)
+		end, own, err := q.originAccess(u, by)
 		if err != nil {
 			return render.Answer{}, err
 		}
@@ -142,8 +142,8 @@ func (q *pageRequests) ask(ctx context.Context, r render.Request) (render.Answer
 // isOwn reports whether a URL is of the page's own origin.
 func (q *pageRequests) isOwn(u weburl.URL) bool { return u.HostKey() == q.visit.lease.Place.Host }
 
-// ownWay returns the settings for requests to the page's own origin: with its log-in, or with its cookies.
-func (q *pageRequests) ownWay(u weburl.URL, by *Access) (end func(), do auth.Do, err error) {
+// originAccess returns the settings for requests to the page's own origin: with its log-in, or with its cookies.
+func (q *pageRequests) originAccess(u weburl.URL, by *Access) (end func(), do auth.Do, err error) {
 	switch {
 	case by.login != nil:
 		step := by.login.session.Step(u)
@@ -185,7 +185,7 @@ func (q *pageRequests) enter(ctx context.Context, u weburl.URL, by *Access) erro
 	q.mu.Lock()
 	h := q.hosts[key]
 	if h == nil {
-		h = new(askedHost)
+		h = new(requestedHost)
 		q.hosts[key] = h
 	}
 	q.mu.Unlock()

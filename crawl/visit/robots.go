@@ -87,7 +87,7 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, 
 		warnOfRobots(v, s.failure)
 	}
 	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok && !e.Fault.ReachedHost() {
-		// There is no such host, or it must not be asked: that is the page's outcome, too.
+		// The host does not exist, or must not be contacted: that is the page's outcome, too.
 		return v.failed(ctx, s)
 	}
 	if wallOf(s.response) != "" {

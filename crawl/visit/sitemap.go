@@ -235,7 +235,7 @@ func (v *visit) sourceRedirect(ctx context.Context, target weburl.URL, result *s
 		result.RedirectIgnored = true
 		return nil
 	}
-	link.Depth, link.Hops = r.Depth, r.Hops+1 // maxRedirects was asked
+	link.Depth, link.Hops = r.Depth, r.Hops+1 // maxRedirects was checked
 	links, full, err := v.roomForSources(ctx, []scheduler.Link{link}, true)
 	if err != nil {
 		return err

@@ -137,7 +137,7 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 	}
 	v.meter.AddResponse(s.response)
 	v.visitor.trial.record(func(t *Recording) {
-		sent := *s.response // what a browser makes of it takes its place
+		sent := *s.response // the rendered page replaces it
 		t.Answer = &sent
 	})
 	if err := walled(ctx, v, s.response, false); err != nil {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// assertionTime is for how long an assertion is valid; each is used once, at once.
+// assertionTime is the time for which an assertion is valid; each is used once, immediately.
 const assertionTime = 5 * time.Minute
 
 // assertion returns a JSON Web Token that authenticates the client at a token endpoint, by the key of its certificate
-// (RFC 7523 section 2.2; PS256 and x5t#S256 as Microsoft Entra ID asks for them).
+// (RFC 7523 section 2.2; PS256 and x5t#S256 as Microsoft Entra ID requires them).
 func assertion(certificate *tls.Certificate, clientID, audience string, now time.Time) (string, error) {
 	key, ok := certificate.PrivateKey.(*rsa.PrivateKey)
 	if !ok {

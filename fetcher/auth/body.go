@@ -67,7 +67,7 @@ const redacted = "[redacted]"
 // make error texts unreadable.
 const minSecretBytes = 4
 
-// clean removes secrets from text, the longest first, since one may contain another.
+// clean removes secrets from text, longest first, because one may contain another.
 func (s *Session) clean(words string) string {
 	var values []string
 	for _, hidden := range s.method.secrets() {

@@ -46,7 +46,7 @@
 //	--------------------------  --------------------------------  --------------------------------
 //	2xx, 304                    the page's own                    the page's own; session good
 //	other 3xx, 4xx, 5xx, fault  the page's own                    the page's own; proves nothing
-//	401, direct                 URL waits; not proven any more    session failed (after it was good
+//	401, direct                 URL waits; no longer proven       session failed (after it was good
 //	                            (Digest: first a new nonce)       before: URL waits, failed after 3)
 //	401, form or OAuth2         log in again, URL comes again     URL waits; failed after 3 in a row
 //	401, suspect, others good   the page's own: permanent         -
@@ -57,7 +57,7 @@
 //	log-in page, form           log in again, URL comes again     temporary; failed after 3 in a row
 //	log-in page, suspect,       temporary                         -
 //	others good
-//	the log-in page's own URL   temporary, tells nothing          temporary, tells nothing
+//	the log-in page's own URL   temporary, no evidence            temporary, no evidence
 //	Digest nonce wanted, stale  URL comes again (at most 3 times) URL comes again (at most 3 times)
 //
 // A session that failed (a log-in that failed, credentials refused) makes all its URLs wait for minutes, doubling and

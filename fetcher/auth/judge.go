@@ -185,13 +185,13 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 	}
 	switch {
 	case s.proved && nature.renews && (sg != forbidden && s.vain < maxDenials || s.denials > 1):
-		s.doubt()
+		s.withdrawProof()
 		s.method.reset()
 		s.log.Info("logged out", "session", s.settings.Name, "words", why)
 		return Answer{Action: Return, Words: why}
 	case s.proved:
 		if !nature.renews {
-			s.doubt()
+			s.withdrawProof()
 		}
 		return s.waits(now, 1, sg, why)
 	case nature.direct && sg == denied && !s.everProved:
@@ -211,8 +211,8 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 	return Answer{Action: Wait, Until: s.retryAt.Add(s.retryAt.Sub(now)), Words: s.settings.Name + ": " + s.words}
 }
 
-// doubt withdraws the proof: requests in flight no longer show anything. Its caller holds mu.
-func (s *Session) doubt() {
+// withdrawProof ends the proof: requests in flight no longer show anything. Its caller holds mu.
+func (s *Session) withdrawProof() {
 	s.generation++
 	s.proved = false
 }

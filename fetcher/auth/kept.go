@@ -78,7 +78,7 @@ func (m *formMethod) resume() {
 	m.in = true
 }
 
-// resume begins with the cookies of an earlier process. They count as good until a page shows otherwise, so that a
+// resume begins with the cookies of an earlier process. They count as valid until a page shows otherwise, so that a
 // log-in page in place of a page leads to a new log-in at once.
 func (s *Session) resume(cookies []keptCookie, now time.Time) {
 	if s.jar.resume(cookies, now) == 0 {

@@ -35,7 +35,7 @@ type Settings struct {
 	// MinBackoff is the time for which URLs wait after a failed log-in, doubling up to MaxBackoff; by default 2 min and 1
 	// h.
 	MinBackoff, MaxBackoff time.Duration
-	// Logger receives what the operator should know; nil: no log.
+	// Logger receives messages for the operator; nil: no log.
 	Logger *slog.Logger
 }
 

@@ -27,7 +27,7 @@ type mark struct {
 	body []string
 }
 
-// refused are the statuses of most pages that block. It is constant, as is marks, which has a row for each kind of
+// refused holds the statuses of most pages that block. It is constant, as is marks, which has a row for each kind of
 // page.
 var refused = []int{http.StatusForbidden}
 

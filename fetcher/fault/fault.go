@@ -23,7 +23,7 @@ const (
 	BadRedirect            // redirect to something that is not a URL, or without Location
 	Address                // the built-in guard refused the address
 	AddressForbidden       // a rule forbids all addresses of the host
-	Proxy                  // the proxy did not pass the request on, for whatever reason
+	Proxy                  // the proxy did not forward the request, for any reason
 	Render                 // the browser failed, or a script of the page could not be fetched
 	RenderTimeout          // the page did not reach the awaited state in time
 	Reading                // this machine failed to read a document: no time, no memory, no worker

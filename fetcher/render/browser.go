@@ -73,13 +73,13 @@ func start(ctx context.Context, s Settings, log *slog.Logger) (*browser, error) 
 		}
 		b := &browser{begun: time.Now(), limit: s.MaxMemory}
 		b.pipe = open(conn, conn, b.event)
-		return b.greet(ctx)
+		return b.awaitStart(ctx)
 	}
 	var err error
 	for _, isolated := range [...]bool{true, false} {
 		var b *browser
 		if b, err = startProcess(s, isolated); err == nil {
-			if b, err = b.greet(ctx); err == nil {
+			if b, err = b.awaitStart(ctx); err == nil {
 				log.Debug("started a browser", "program", s.Command[0], "network of its own", isolated && isolates)
 				return b, nil
 			}
@@ -133,12 +133,12 @@ func startProcess(s Settings, isolated bool) (*browser, error) {
 		_ = b.process.Wait()
 		close(b.reaped)
 	})
-	b.watch.Go(b.weigh)
+	b.watch.Go(b.checkMemory)
 	return b, nil
 }
 
-// greet waits for the first response. It ends a browser that does not respond.
-func (b *browser) greet(ctx context.Context) (*browser, error) {
+// awaitStart waits for the first response. It ends a browser that does not respond.
+func (b *browser) awaitStart(ctx context.Context) (*browser, error) {
 	err := b.pipe.call(ctx, "", "Target.setAutoAttach", object{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true}, nil)
 	if err == nil {
 		err = b.pipe.call(ctx, "", "Browser.setDownloadBehavior", object{"behavior": "deny"}, nil)
@@ -222,8 +222,8 @@ func (b *browser) patience() time.Duration {
 	return endTime
 }
 
-// weigh kills the browser when its processes take too much memory.
-func (b *browser) weigh() {
+// checkMemory kills the browser when its processes take too much memory.
+func (b *browser) checkMemory() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {

@@ -133,8 +133,8 @@ func (c *cache) drop(e *list.Element) {
 	c.bytes -= len(old.answer.Body)
 }
 
-// lifetime returns until when a response is fresh; ok is false if it must not be stored, or could not be revalidated
-// later.
+// lifetime returns the time until which a response is fresh; ok is false if it must not be stored, or could not be
+// revalidated later.
 func lifetime(a Answer, asked time.Time) (until time.Time, ok bool) {
 	h := a.Header
 	directives := cacheControl(h)

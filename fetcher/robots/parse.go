@@ -153,7 +153,7 @@ func (p *parser) add(key, value string) {
 		p.addAgent(value)
 	case allow:
 		p.addRule(true, value)
-		// A rule that allows an index page allows what it is the index of.
+		// A rule that allows an index page also allows its folder's URL.
 		if slash := strings.LastIndexByte(value, '/'); slash >= 0 && strings.HasPrefix(value[slash:], "/index.htm") {
 			p.addRule(true, value[:slash+1]+"$")
 		}

@@ -25,7 +25,7 @@ func Replace(path string, mode fs.FileMode, write func(*os.File) error) error {
 	}
 	err = write(f)
 	if err == nil {
-		err = f.Chmod(mode) // whatever the umask says
+		err = f.Chmod(mode) // regardless of the umask
 	}
 	if err == nil {
 		err = f.Sync()

@@ -34,7 +34,7 @@ func (t *Target) createTemplate(ctx context.Context) error {
 // character has up to four.
 const longestKeyword = 8191
 
-// chunkType is the type of the field with chunks.
+// chunkType returns the type of the field with chunks.
 func (t *Target) chunkType() map[string]any {
 	return map[string]any{"type": "nested", "properties": map[string]any{
 		"headings": map[string]any{"type": "text"}, "text": map[string]any{"type": "text"},

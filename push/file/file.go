@@ -136,7 +136,7 @@ func (t *Target) resume() error {
 		err = f.Truncate(whole)
 	}
 	if err == nil {
-		// What a crash left unsynced here is part of what is pushed again, and
+		// Lines that a crash left unsynced here are pushed again, and
 		// yet a reader may have seen it.
 		err = f.Sync()
 	}

@@ -68,7 +68,7 @@ func TestServed(t *testing.T, receiver func(t *testing.T) Served) {
 	})
 }
 
-// quick are settings with short waits.
+// quick returns settings with short waits.
 func quick(address string) wire.Settings {
 	return wire.Settings{URL: address, RetryWait: time.Millisecond, RetryWaitMax: 20 * time.Millisecond, Retries: 3}
 }

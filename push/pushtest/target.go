@@ -19,7 +19,7 @@ type Index map[string]string
 // OpenedTarget is a target under test.
 type OpenedTarget struct {
 	Target push.Target
-	// Safe reads what the indexer would still have after it was killed.
+	// Safe reads the documents that the indexer would keep if it were killed.
 	Safe func() Index
 	// Reopen closes the target and opens it again, as after a restart.
 	Reopen func() push.Target

@@ -35,7 +35,7 @@ type Settings struct {
 	Limits wire.Limits
 }
 
-// DefaultFields are dynamic fields of Solr's _default configuration. Page bytes and chunks are omitted: there is no
+// DefaultFields returns dynamic fields of Solr's _default configuration. Page bytes and chunks are omitted: there is no
 // field for them.
 func DefaultFields() wire.Names {
 	return wire.Names{

@@ -188,7 +188,7 @@ func backoff(first, most time.Duration, attempt int, resp *http.Response) time.D
 // lastAnswer returns the last response when retries are used up, so that its message can be reported.
 func lastAnswer(resp *http.Response, err error, _ int) (*http.Response, error) {
 	if err != nil && resp != nil {
-		_ = resp.Body.Close() // the context ended: err is what counts
+		_ = resp.Body.Close() // the context ended: err is the result
 		return nil, err
 	}
 	return resp, err

@@ -37,7 +37,7 @@ func xmlText(body []byte) string {
 	for {
 		token, err := d.RawToken()
 		if err != nil {
-			return strings.Join(words, " ") // of a document cut off, what there is
+			return strings.Join(words, " ") // the available part of a truncated document
 		}
 		switch token := token.(type) {
 		case xml.StartElement:

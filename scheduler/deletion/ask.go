@@ -92,7 +92,7 @@ func (b *hostLosses) ask(ctx context.Context) error {
 	if before != nil {
 		at := before.again(h.tries)
 		tooSoon := b.now.Before(at)
-		if finishing := d.finishing; !finishing.IsZero() { // one round at the end, whatever came before
+		if finishing := d.finishing; !finishing.IsZero() { // one round at the end, regardless of earlier ones
 			tooSoon = !before.at.Before(finishing)
 		}
 		if tooSoon {

@@ -12,7 +12,7 @@ import (
 type hostLosses struct {
 	d     *Owner
 	key   weburl.HostKey
-	host  *host // only Run changes, under mu, what judge reads of it
+	host  *host // only Run, under mu, changes the parts that judge reads
 	set   *scheduler.Settings
 	now   time.Time
 	group Group

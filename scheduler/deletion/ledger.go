@@ -88,7 +88,7 @@ func (l *ledger) within(now time.Time) (n, gone int) {
 // resetSilence ends the host's silence after a good response.
 func (l *ledger) resetSilence() { l.Silent, l.Asked, l.Days = time.Time{}, time.Time{}, 0 }
 
-// failed records that a document of the host was visited at a time and gave no good response. The silence begins anew
+// failed records that a document of the host was visited at a time and gave no good response. The silence begins again
 // if nothing was visited for as long as a host must be silent to be gone, or if the clock was set back.
 func (l *ledger) failed(now time.Time, d *scheduler.Deletions) {
 	now = now.UTC().Truncate(time.Second)

@@ -203,7 +203,7 @@ func (g *group) endStep() error {
 					g.touch(weburl.Key(step[i].key[1:]))
 				}
 			}
-			b.addBodies(bodies) // their places follow what the batch before has
+			b.addBodies(bodies) // their places follow those of the batch before
 		}
 	}
 	b.keepStep()
@@ -238,7 +238,7 @@ func (g *group) commit() error {
 		g.fail(err)
 		return err
 	case len(b.list) == 0:
-		g.s.answerAll(b, nil)
+		g.s.acknowledgeAll(b, nil)
 		b.reset()
 		return nil
 	}
@@ -256,7 +256,7 @@ func (g *group) commit() error {
 
 // fail acknowledges the batch's writes with an error; nothing of the batch is stored.
 func (g *group) fail(err error) {
-	g.s.answerAll(g.batch, err)
+	g.s.acknowledgeAll(g.batch, err)
 	g.batch.reset()
 	g.stepCount, g.nextCount, g.stepOrders = g.sent, g.sent, false
 	g.s.dueFloor = 0

@@ -26,7 +26,7 @@ func (s *Store) writeBatches() {
 			}
 		}
 		// Last, so that an answered caller also finds its write in the counters.
-		s.answerAll(b, b.err)
+		s.acknowledgeAll(b, b.err)
 		if b.err == nil {
 			s.reach(atAnswered)
 		}
@@ -51,8 +51,8 @@ func (s *Store) writeBatch(b *batch) error {
 	return err
 }
 
-// answerAll acknowledges a batch's writes.
-func (s *Store) answerAll(b *batch, err error) {
+// acknowledgeAll acknowledges a batch's writes.
+func (s *Store) acknowledgeAll(b *batch, err error) {
 	later := 0
 	for _, w := range b.acks {
 		if w.settled == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Link is one to a URL that can be read, for a fifo; it panics if the URL cannot.
+// Link returns a link to a URL, for a fifo; it panics if the URL is invalid.
 func Link(raw string, fifo scheduler.Source) scheduler.Link {
 	u, err := weburl.Parse(raw)
 	if err != nil {
@@ -16,7 +16,7 @@ func Link(raw string, fifo scheduler.Source) scheduler.Link {
 	return scheduler.Link{URL: u, Fifo: fifo}
 }
 
-// Links are n of them, with the numbers from 0 in a pattern of fmt.
+// Links returns n links, with the numbers from 0 in a pattern of fmt.
 func Links(n int, pattern string, fifo scheduler.Source) []scheduler.Link {
 	var all []scheduler.Link
 	for i := range n {

@@ -176,7 +176,7 @@ func (m *model) taken(ref scheduler.WaitingURL) scheduler.WaitingURL {
 	return ref
 }
 
-// floor is the lowest number in a completion's queue without it, or any lower one.
+// floor returns the lowest number in a completion's queue without it, or any lower one.
 func (m *model) floor(c scheduler.Completion) uint64 {
 	for _, w := range m.queue(c.Taken) {
 		if w.Seq != c.Seq {

@@ -14,7 +14,7 @@ func lossSeen() time.Time { return time.Unix(1e9, 0).UTC() }
 // confirmDay is the time between two visits that count.
 const confirmDay = 24 * time.Hour
 
-// leaving is the order of a pending deletion, replacing that of a pending new text.
+// leaving returns the order of a pending deletion, replacing that of a pending new text.
 func leaving(edit uint64) *scheduler.Order {
 	loss := scheduler.NewLoss(true, lossSeen())
 	return &scheduler.Order{
@@ -31,7 +31,7 @@ func replacing(edit uint64) *scheduler.Order {
 	return o
 }
 
-// seenAt is the order, seen so long after lossSeen.
+// seenAt returns the order, seen so long after lossSeen.
 func seenAt(o *scheduler.Order, after time.Duration) *scheduler.Order {
 	loss := *o.Loss
 	loss.First, loss.Last, loss.Counted = lossSeen().Add(after), lossSeen().Add(after), lossSeen().Add(after)

@@ -123,7 +123,7 @@ func deletionsForget(f *fixture) {
 	}
 }
 
-// deletionsMany is more than fits into one transaction.
+// deletionsMany causes more deletions than fit into one transaction.
 func deletionsMany(f *fixture) {
 	n := many()
 	_, page := f.put("http://a.test/sitemap.xml", scheduler.Index)

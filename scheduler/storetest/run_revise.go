@@ -159,7 +159,7 @@ func many() int {
 	return 2_000
 }
 
-// reviseMany is more than fits into one transaction.
+// reviseMany revises more URLs than fit into one transaction.
 func reviseMany(f *fixture) {
 	n := many()
 	_, page := f.put("http://a.test/sitemap.xml", scheduler.Index)

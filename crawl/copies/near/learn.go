@@ -74,7 +74,7 @@ func (f *frame) learnPairs(sampled []*sampled) {
 	framed := framedShare(all)
 	chance := max(0, (filled/n-framed)/(1-framed))
 	for place, c := range counts {
-		// Between what chance brings and what a frame of half of the documents does.
+		// Between the count by chance and that of a frame of half of the documents.
 		if float64(c) >= n*(0.3+0.7*chance) {
 			set(f.pairs[:], place)
 		}

@@ -38,8 +38,8 @@ type Signature struct {
 // IsZero reports whether the text has no signature.
 func (s *Signature) IsZero() bool { return s.pairs == 0 }
 
-// Place is the position of a page with the signature in a Table. Only pages of one source share titles. The highest
-// byte of Body distinguishes titles whose words have equal tokens, see SameTitle.
+// Place returns the position of a page with the signature in a Table. Only pages of one source share titles. The
+// highest byte of Body distinguishes titles whose words have equal tokens, see SameTitle.
 func (s *Signature) Place(source string) Place {
 	body := uint32(mix(s.text, s.title.hash()))
 	if s.title.n > 0 {

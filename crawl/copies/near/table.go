@@ -68,7 +68,7 @@ func New() *Table {
 // Len returns the number of pages.
 func (x *Table) Len() int { return x.n }
 
-// Bytes is the memory that is taken.
+// Bytes returns the memory in use, in bytes.
 func (x *Table) Bytes() int64 {
 	n := int64(len(x.entries)) * pieceLen * 32
 	for t := range x.chains {
@@ -143,7 +143,7 @@ func (x *Table) grow(t int) {
 	}
 }
 
-// Remove forgets a page; false if it is not held.
+// Remove removes a page, and reports whether it was in the table.
 func (x *Table) Remove(text uint32, key Key) bool {
 	i := x.unlink(byText, text, func(e *entry) bool { return e.hash[byText] == text && e.key == key })
 	if i == 0 {

@@ -70,7 +70,7 @@ func readFrame(r io.Reader, limit int64) (frame, []byte, error) {
 // request is a worker's task.
 type request struct {
 	kind  Kind
-	order []byte // what to find in a page, as JSON; nil for documents
+	order []byte // the values to find in a page, as JSON; nil for documents
 	body  []byte
 }
 

@@ -16,7 +16,7 @@ func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true
 // killGroup kills a supervisor that does not end, with its group.
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// adoptOrphans has processes that lose their parent become this one's children, so that
+// adoptOrphans makes processes that lose their parent children of this one, so that
 // a converter's can be found, whatever group or session they went to.
 func adoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it, the group is ended still

@@ -63,8 +63,8 @@ func (w *worker) end() {
 	_ = w.command.Wait() // it was killed: that is its state
 }
 
-// read has the process read a document into to. The error is an *Error. Where the process
-// breaks off or ctx ends, the worker is lost.
+// read makes the process read a document into to. The error is an *Error. If the process ends or ctx ends, the worker
+// is lost.
 func (w *worker) read(ctx context.Context, r *request, to any) error {
 	var slow atomic.Bool
 	stop := context.AfterFunc(ctx, w.kill)

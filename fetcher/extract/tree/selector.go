@@ -133,7 +133,7 @@ func (s *Selector) parseCSS() error {
 	return nil
 }
 
-// bracketed returns an error for unbalanced brackets, some of which the parsers ignore. A backslash escapes in CSS.
+// bracketed returns an error for unbalanced brackets, because the parsers ignore some. A backslash escapes in CSS.
 func bracketed(expression string, escapes bool) error {
 	var open []rune // expected closing brackets
 	quote := rune(0)

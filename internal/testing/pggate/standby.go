@@ -143,7 +143,7 @@ func pgxDo(ctx context.Context, s *testpostgres.Server, statements ...string) (s
 	return "", ctx.Err()
 }
 
-// failover has a replica take over that lacks the last commits.
+// failover promotes a replica that lacks the last commits.
 func (g *gate) failover(ctx context.Context) error {
 	s, replica, err := g.pair(ctx)
 	if err != nil {
@@ -247,7 +247,7 @@ func (l *line) cut() {
 	l.open = nil
 }
 
-// turn has later connections lead to another server.
+// turn directs later connections to another server.
 func (l *line) turn(to string) {
 	l.mu.Lock()
 	l.to = to

@@ -25,7 +25,7 @@ func DOC(c Content) []byte {
 	return Compound(Part{"WordDocument", string(main)}, Part{"1Table", string(append(make([]byte, 64), clx...))}, Summary(c))
 }
 
-// Record is a record of Excel: its number and its content.
+// Record returns a record of Excel: its number and its content.
 func Record(kind uint16, parts ...any) []byte {
 	b := le(parts...)
 	return append(le(kind, uint16(len(b))), b...)

@@ -62,7 +62,7 @@ func (p *Provider) Person(claims map[string]any) {
 	p.claims = claims
 }
 
-// Forge has a function make the ID tokens from now on, out of the right claims; nil: none.
+// Forge sets the function that makes later ID tokens from the right claims; nil is the default one.
 func (p *Provider) Forge(token func(claims map[string]any) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,17 +8,17 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// left are the places at which sites were crawled before they moved. Their stored pages are outside because of the
-// move, not because of the operator's rules: the document of a page stays until the page at the new place is in the
+// formerSites are the places at which sites were crawled before they moved. Their stored pages are outside because of
+// the move, not because of the operator's rules: the document of a page stays until the page at the new place is in the
 // index.
-type left struct {
+type formerSites struct {
 	engine *actionrules.Engine // the rules as if the sites were still there
 	to     map[string]string   // new place by origin
 }
 
-// newLeft compiles rules for the places that sites of roots have left, or returns nil.
-func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (*left, error) {
-	l := left{to: map[string]string{}}
+// newFormerSites compiles rules for the places that sites of roots have left, or returns nil.
+func newFormerSites(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (*formerSites, error) {
+	l := formerSites{to: map[string]string{}}
 	var before []actionrules.Root
 	for _, root := range roots {
 		m := moved[root.URL.String()]
@@ -56,11 +56,11 @@ func (p *Policy) NewURL(v *Verdict) string {
 
 // moved returns the new URL of a page that is outside only because its site has moved, or "".
 func (p *Policy) moved(v *Verdict) string {
-	if p.left == nil || v.Status != StatusExcluded || v.Gate.Gate != "" && v.Gate.Gate != crawlspace.GateStartURL {
+	if p.former == nil || v.Status != StatusExcluded || v.Gate.Gate != "" && v.Gate.Gate != crawlspace.GateStartURL {
 		return ""
 	}
-	to, ok := p.left.to[v.URL.Origin()]
-	if !ok || !p.left.engine.Decide(v.URL).Crawl() {
+	to, ok := p.former.to[v.URL.Origin()]
+	if !ok || !p.former.engine.Decide(v.URL).Crawl() {
 		return ""
 	}
 	return to + v.URL.PathAndQuery()
