@@ -103,6 +103,30 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestCommandsNameTests checks that the tests and benchmarks exist that commands of a page name.
+func TestCommandsNameTests(t *testing.T) {
+	tests := map[string]bool{}
+	_ = filepath.WalkDir(repository, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			for _, m := range regexp.MustCompile(`(?m)^func (?:Test|Benchmark)(\w+)`).FindAllSubmatch(testdir.Read(t, path), -1) {
+				tests[string(m[1])] = true
+			}
+		}
+		return err
+	})
+	for _, name := range pagesOfRepository(t) {
+		for _, m := range regexp.MustCompile(`go test[^`+"`"+`\n]* -(?:run|bench) '?(?:Test)?([A-Z]\w+)`).FindAllSubmatch(read(t, name), -1) {
+			found := false
+			for test := range tests {
+				found = found || strings.Contains(test, string(m[1]))
+			}
+			if !found {
+				t.Errorf("%s: no test has the name of: %s", name, m[0])
+			}
+		}
+	}
+}
+
 // TestPicturesAreSmall: each is shown by a page, and does not weigh on whoever clones or installs this.
 func TestPicturesAreSmall(t *testing.T) {
 	const most = 120_000
