@@ -65,7 +65,10 @@ func (p *parser) pushTargets(crawler *node) []Push {
 		names[t.Name] = n.valueAt("name")
 		out = append(out, t)
 		if t.Kind == "papi" || t.Kind == "funnelback" {
-			p.warnOfDenials(crawler, n)
+			for _, at := range denials(crawler) {
+				p.warnf(at, "the target of kind %s at %s does not enforce %s: write only the allowed users",
+					t.Kind, p.lineAndColumn(n.at), push.MetaDeny)
+			}
 		}
 	}
 	if !written {
@@ -120,18 +123,18 @@ func (p *parser) ofKind(n *node, kind *pushKind) {
 	}
 }
 
-// warnOfDenials warns of the denials in an element of a Crawler, for a target that does not enforce them.
-func (p *parser) warnOfDenials(in, target *node) {
+// denials returns the offsets of the names by which an element of a Crawler sets denials.
+func denials(in *node) (at []int) {
 	for _, n := range in.children {
 		name := map[string]string{"Field": "name", "AddMeta": "name", "Map": "to", "MapHeader": "to"}[n.spec.Name]
 		if name != "" && n.str(name) == push.MetaDeny {
-			p.warnf(n.valueAt(name), "the target of kind %s at %s does not enforce %s: write only the allowed users",
-				target.str("kind"), p.lineAndColumn(target.at), push.MetaDeny)
+			at = append(at, n.valueAt(name))
 		}
 		if n.spec.Name != "Fetch" { // its Fields are those of a form
-			p.warnOfDenials(n, target)
+			at = append(at, denials(n)...)
 		}
 	}
+	return at
 }
 
 // fieldInTargets warns of a Field that does not reach a target. The title always does, since it is taken from its

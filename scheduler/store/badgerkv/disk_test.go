@@ -28,8 +28,8 @@ func TestDiskNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st.TableBytes < 500<<10 || st.MinFree < tablesAtOnce*MinMemtableBytes+st.TableBytes*9/10 {
-		t.Errorf("a database with %d bytes of tables needs %d bytes", st.TableBytes, st.MinFree)
+	if st.TableBytes < 500<<10 || st.DiskNeeded < tablesAtOnce*MinMemtableBytes+st.TableBytes*9/10 {
+		t.Errorf("a database with %d bytes of tables needs %d bytes", st.TableBytes, st.DiskNeeded)
 	}
 	closeEngine(t, e)
 	o.MinFree = bytes
