@@ -15,10 +15,14 @@ func ordered[E Entry](ctx context.Context, o *Options, place func(*E) Place, eac
 	}
 	rows := newSorter(o.Order, limit, place)
 	defer rows.close()
-	if err := each(ctx, func(e E) error { return rows.add(&e) }); err != nil {
+	n := 0
+	if err := each(ctx, func(e E) error { n++; return rows.add(&e) }); err != nil {
 		return err
 	}
-	n := 0
+	if o.Counted != nil {
+		o.Counted(n)
+	}
+	n = 0
 	return rows.each(func(e *E) error {
 		if n++; n <= o.From {
 			return nil

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"html/template"
 	"maps"
 	"net/http"
@@ -27,12 +29,11 @@ type reportData struct {
 	Kind, Host, Since string
 	// CSV is the address of the whole report.
 	CSV       string
-	Columns   []report.Column // for Broken and Entries
-	Broken    []report.Broken
-	Entries   []report.Entry // changes or rounds
+	Columns   []report.Column // for Entries
+	Entries   []report.Entry  // broken links, changes or rounds
+	Total     int             // number of entries in all
 	Errors    *report.Errors
 	Documents *report.Documents
-	More      bool // there are further entries
 	// Sort is the order, First the number of the first entry, from 1; Next is the address of the next page.
 	Sort  string
 	First int
@@ -77,17 +78,17 @@ func reportOf(v *visit) (any, error) {
 	switch d.Kind {
 	case report.KindBroken:
 		ask.Set("pages", pagesShown)
-		d.Broken, d.More, err = lines[report.Broken](v, path, ask, entriesShown)
+		err = entries[report.Broken](v, d, path, ask)
 	case report.KindChanges:
-		d.Entries, d.More, err = entries[report.Change](v, path, ask)
+		err = entries[report.Change](v, d, path, ask)
 	case report.KindRounds:
-		d.Entries, d.More, err = entries[report.Round](v, path, ask)
+		err = entries[report.Round](v, d, path, ask)
 	case report.KindErrors:
 		err = v.get(path, ask, &d.Errors)
 	default:
 		err = v.get(path, ask, &d.Documents)
 	}
-	if d.More {
+	if from+len(d.Entries) < d.Total {
 		next := v.r.URL.Query()
 		next.Set("from", strconv.Itoa(from+entriesShown))
 		d.Next = v.link(v.r.URL.EscapedPath(), next)
@@ -95,13 +96,24 @@ func reportOf(v *visit) (any, error) {
 	return d, err
 }
 
-// entries returns the first entries of a report; more reports whether there are others.
-func entries[E report.Entry](v *visit, path string, ask url.Values) (all []report.Entry, more bool, err error) {
-	found, more, err := lines[E](v, path, ask, entriesShown)
-	for _, e := range found {
-		all = append(all, e)
+// entries reads a page of a report's entries, and their total.
+func entries[E report.Entry](v *visit, d *reportData, path string, ask url.Values) error {
+	ask.Set("limit", strconv.Itoa(entriesShown))
+	header, text, err := v.api.Text(v.r.Context(), path, ask)
+	if err != nil {
+		return err
 	}
-	return all, more, err
+	if d.Total, err = strconv.Atoi(header.Get(admin.TotalHeader)); err != nil {
+		return err
+	}
+	for line := range bytes.Lines(text) {
+		var e E
+		if err := json.Unmarshal(line, &e); err != nil {
+			return err
+		}
+		d.Entries = append(d.Entries, e)
+	}
+	return nil
 }
 
 // tableCell is a cell of a report's table for display.
