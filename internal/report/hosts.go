@@ -83,7 +83,8 @@ func (h *hostSum) add(r *scheduler.Record) {
 func (h *hostSum) row() HostRow {
 	n := func(c scheduler.Class) int { return int(h.classes[c]) }
 	row := HostRow{
-		Host: h.origin, Documents: int(h.documents), OK: n(scheduler.OK), Redirect: n(scheduler.Redirect), Ignored: n(scheduler.Ignored),
+		Host:      h.origin,
+		Documents: int(h.documents), OK: n(scheduler.OK), Redirect: n(scheduler.Redirect), Ignored: n(scheduler.Ignored),
 		Temporary: n(scheduler.Temporary), Permanent: n(scheduler.Permanent), Pending: n(scheduler.Pending),
 	}
 	for _, c := range h.classes {

@@ -215,7 +215,7 @@ func TestDeletionGroups(t *testing.T) {
 	})
 	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/deletions")
 	for _, want := range []string{
-		"Pending: 10 deletions.", "By host", "By reason", "By class", `<th scope="row" class="wide">edit 17</th><td class="num">8</td>`, `href="/deletions?edit=17"`, `href="/deletions?host=http%3A%2F%2Fx.test"`,
+		"Pending: 10 deletions.", "10 deletions, the newest first", "By host", "By reason", "By class", `<th scope="row" class="wide">edit 17</th><td class="num">8</td>`, `href="/deletions?edit=17"`, `href="/deletions?host=http%3A%2F%2Fx.test"`,
 		`<input type="hidden" name="reason" value="rules"><input type="hidden" name="edit" value=""><input type="hidden" name="up_to" value="44"><button class="danger">Release 8</button>`, "404 Not Found",
 		"when its host is well", `<span class="tag bad">ill</span>`, `<td class="num">12</td>`,
 	} {
@@ -231,6 +231,9 @@ func TestDeletionGroups(t *testing.T) {
 		if strings.Contains(usable(body), not) {
 			t.Errorf("a reader can use %q", not)
 		}
+	}
+	if strings.Contains(body, "Release 8") {
+		t.Error("a reader is shown the buttons of the groups")
 	}
 	wrong := answers(t, map[string]any{"GET /deletions/counts": &admin.Problem{Status: http.StatusBadRequest, Detail: `"x" is no reason`}})
 	if code, body := visitPage(t, newConsole(t, admin.Reader, wrong), "/deletions?reason=x&host=h"); code != http.StatusOK || !strings.Contains(body, "is no reason") || !strings.Contains(body, `name="host" value="h"`) {

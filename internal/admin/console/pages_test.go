@@ -215,7 +215,7 @@ func TestHostsListComesAfterThePage(t *testing.T) {
 		t.Fatalf("%d, asked for %q:\n%s", code, asked, body)
 	}
 	_, body = visitPage(t, c, strings.ReplaceAll(m[1], "&amp;", "&"))
-	saysAll(t, "the list", body, "http://a<wbr>.test", "50\u202f000 hosts, from number 1 ", `rel="next"`)
+	saysAll(t, "the list", body, "http://a<wbr>.test", "50\u202f000 hosts, from number 1, ", `rel="next"`)
 	if want := []string{"/api/v1/hosts/all 100"}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %q, want %q", asked, want)
 	}

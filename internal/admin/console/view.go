@@ -91,7 +91,8 @@ func (v *view) Host(origin string) template.HTML {
 }
 
 // breaks sets where lines break in a URL that is escaped for HTML.
-var breaks = strings.NewReplacer("://", "://", ".", "<wbr>.", "/", "/<wbr>", "-", "-<wbr>", "?", "<wbr>?", "&amp;", "<wbr>&amp;")
+var breaks = strings.NewReplacer("://", "://", ".", "<wbr>.", "/", "/<wbr>", "-", "-<wbr>",
+	"?", "<wbr>?", "&amp;", "<wbr>&amp;")
 
 // linked returns an external URL as a link to a page of the console, or as text if it is too long for one.
 func (v *view) linked(class, text, path string, query url.Values) template.HTML {
@@ -105,7 +106,8 @@ func (v *view) linked(class, text, path string, query url.Values) template.HTML 
 
 // broken returns an external URL as text whose lines break between its parts.
 func broken(text string) template.HTML {
-	return template.HTML("<bdi>" + breaks.Replace(template.HTMLEscapeString(cut(text, maxShown))) + "</bdi>") //nolint:gosec // escaped
+	text = breaks.Replace(template.HTMLEscapeString(cut(text, maxShown)))
+	return template.HTML("<bdi>" + text + "</bdi>") //nolint:gosec // escaped
 }
 
 // Place returns a position in a file; one in the configuration is a link to the editor, for visitors with the right.

@@ -46,7 +46,9 @@ func TestSignInAtProvider(t *testing.T) {
 
 	// There is room on a phone for the choice of a Crawler.
 	tab.size(390, 844)
-	if tall := eval[[]string](tab, `[...document.querySelectorAll(".top .brand, .top button")].filter((e) => e.offsetHeight > 48).map((e) => e.textContent)`); len(tall) > 0 {
+	const several = `[...document.querySelectorAll(".top .brand, .top button")]
+		.filter((e) => e.offsetHeight > 48).map((e) => e.textContent)`
+	if tall := eval[[]string](tab, several); len(tall) > 0 {
 		t.Errorf("on several lines are %q", tall)
 	}
 	tab.fits("several Crawlers")
