@@ -49,24 +49,16 @@ func reportOf(v *visit) (any, error) {
 	if !slices.Contains(report.Kinds(), d.Kind) {
 		return nil, &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: "there is no such report"}
 	}
-	ask := url.Values{}
-	if d.Host != "" {
-		ask.Set("host", d.Host)
-	}
-	if d.Since != "" && d.Kind != report.KindDocuments {
-		ask.Set("since", d.Since)
-	}
-	d.Sort = q.Get("sort")
-	if d.Sort == "" {
-		d.Sort = report.DefaultOrder(d.Kind).String()
+	d.Sort = cmp.Or(q.Get("sort"), report.DefaultOrder(d.Kind).String())
+	ask := admin.Query("host", d.Host, "since", d.Since, "sort", d.Sort)
+	if d.Kind == report.KindDocuments {
+		ask.Del("since")
 	}
 	from, err := strconv.Atoi(cmp.Or(q.Get("from"), "0"))
 	if err != nil || from < 0 || from > report.FromMax {
 		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "from is a number up to " + strconv.Itoa(report.FromMax)}
 	}
-	if d.First = from + 1; d.Sort != "" {
-		ask.Set("sort", d.Sort)
-	}
+	d.First = from + 1
 	csv := url.Values{"format": {"csv"}, "top": {"0"}, "pages": {"0"}}
 	maps.Copy(csv, ask)
 	d.CSV = v.link("/api/v1/report/"+d.Kind, csv)
