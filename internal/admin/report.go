@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
+
+// TotalHeader is the header with the number of all entries of a report of which a part is sent.
+const TotalHeader = "Sextant-Total"
 
 func (s *Server) report(c *call, kind string) (any, error) {
 	query := c.query
@@ -21,6 +25,7 @@ func (s *Server) report(c *call, kind string) (any, error) {
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
+	o.Counted = func(total int) { c.w.Header().Set(TotalHeader, strconv.Itoa(total)) }
 	switch {
 	case format == "csv":
 		c.w.Header().Set("Content-Type", "text/csv; charset=utf-8")

@@ -97,7 +97,7 @@ func TestParseOptions(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	for kind, want := range map[string]Options{"changes": {Top: TopHosts, Since: now.Add(-ChangesFor), Order: Order{By: "at", Desc: true}}, "errors": {Top: TopHosts}} {
 		got, err := ParseOptions(kind, nil, now)
-		if err != nil || got != want {
+		if err != nil || !cmp.Equal(got, want) {
 			t.Errorf("%s: %+v, %v, want %+v", kind, got, err, want)
 		}
 	}

@@ -2,8 +2,7 @@ package report
 
 import (
 	"context"
-	"errors"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -61,7 +60,7 @@ type HostsPage struct {
 
 // hostSum counts one host's URLs.
 type hostSum struct {
-	sample     weburl.Key // of one of its URLs
+	origin     string
 	classes    [scheduler.Permanent + 1]uint32
 	documents  uint32
 	last, next int64 // Unix seconds, 0: none
@@ -80,10 +79,11 @@ func (h *hostSum) add(r *scheduler.Record) {
 	}
 }
 
-// row returns the host for display, without its name and state.
+// row returns the host for display, without its state.
 func (h *hostSum) row() HostRow {
 	n := func(c scheduler.Class) int { return int(h.classes[c]) }
 	row := HostRow{
+		Host:      h.origin,
 		Documents: int(h.documents), OK: n(scheduler.OK), Redirect: n(scheduler.Redirect), Ignored: n(scheduler.Ignored),
 		Temporary: n(scheduler.Temporary), Permanent: n(scheduler.Permanent), Pending: n(scheduler.Pending),
 	}
@@ -99,87 +99,58 @@ func (h *hostSum) row() HostRow {
 	return row
 }
 
-// CountHosts lists the hosts of stored URLs in the given order, by default those with the most URLs first. It returns
-// limit hosts beginning at from, or only the named host. took returns the response time of a host, 0 if unknown. It
-// reads the whole store, and keeps some 100 bytes for each host.
-func CountHosts(ctx context.Context, store Store, took func(weburl.HostKey) time.Duration, host string, o Order, from, limit int) (HostsPage, error) {
+// sumHosts counts the stored URLs of each host, or only of the named one.
+func sumHosts(ctx context.Context, store Store, host string) (map[weburl.HostKey]*hostSum, error) {
 	sums := map[weburl.HostKey]*hostSum{}
-	err := eachRecord(ctx, store, func(r *scheduler.Record) bool { return isOn(host, r.Origin, r.URL) }, func(k weburl.Key, r *scheduler.Record) error {
+	err := eachRecord(ctx, store, func(r *scheduler.Record) bool { return isOn(host, r.Origin, r.URL) }, func(_ weburl.Key, r *scheduler.Record) error {
 		h := sums[r.Host]
 		if h == nil {
-			h = &hostSum{sample: k}
+			h = &hostSum{origin: strings.Clone(r.Origin)}
 			sums[r.Host] = h
 		}
 		h.add(r)
 		return nil
 	})
+	return sums, err
+}
+
+// CountHosts lists the hosts of stored URLs in the given order, by default those with the most URLs first. It returns
+// limit hosts beginning at from, or only the named host. took returns the response time of a host, 0 if unknown. It
+// reads the whole store, and keeps some 150 bytes for each host.
+func CountHosts(ctx context.Context, store Store, took func(weburl.HostKey) time.Duration, host string, o Order, from, limit int) (HostsPage, error) {
+	page := HostsPage{Hosts: []HostRow{}}
+	sums, err := sumHosts(ctx, store, host)
 	if err != nil {
-		return HostsPage{}, err
-	}
-	rows := make([]keyedHost, 0, len(sums))
-	for key, sum := range sums {
-		row := keyedHost{sum.row(), key, sum.sample}
-		if d := took(key); d > 0 {
-			row.MeanMS = max(d.Milliseconds(), 1)
-		}
-		rows = append(rows, row)
+		return page, err
 	}
 	if o.By == "" {
 		o = Order{By: "urls", Desc: true}
 	}
-	if err := sortHosts(ctx, store, rows, o); err != nil {
-		return HostsPage{}, err
-	}
-	page := HostsPage{Hosts: []HostRow{}, Known: len(rows)}
-	for _, r := range rows[min(from, len(rows)):min(from+limit, len(rows))] {
-		if err := r.look(ctx, store); err != nil {
+	rows := newSorter(o, from+limit, placer(hostRowColumns, o.By, func(h *HostRow) string { return h.Host }))
+	defer rows.close()
+	for key, sum := range sums {
+		row := sum.row()
+		if d := took(key); d > 0 {
+			row.MeanMS = max(d.Milliseconds(), 1)
+		}
+		if err := rows.add(&row); err != nil {
 			return page, err
 		}
-		page.Hosts = append(page.Hosts, r.HostRow)
 	}
-	return page, nil
-}
-
-// keyedHost is a row with the key of its host.
-type keyedHost struct {
-	HostRow
-	key    weburl.HostKey
-	sample weburl.Key
-}
-
-// look adds the name and the state of the host.
-func (h *keyedHost) look(ctx context.Context, store Store) error {
-	if h.Host == "" {
-		r, err := store.Lookup(ctx, h.sample)
-		if errors.Is(err, scheduler.ErrNotFound) { // it went meanwhile
+	page.Known = len(sums)
+	err = rows.each(func(h *HostRow) error {
+		if from > 0 {
+			from--
 			return nil
 		}
+		u, err := weburl.Parse(h.Host)
 		if err != nil {
 			return err
 		}
-		if u, ok := weburl.FromCanonical(r.URL); ok {
-			h.Host = u.Origin()
-		}
-	}
-	state, err := store.Host(ctx, h.key)
-	h.Ill = state.Ill
-	return err
-}
-
-// sortHosts sorts rows; by name only that is looked up for all.
-func sortHosts(ctx context.Context, store Store, rows []keyedHost, o Order) error {
-	if o.By == "host" {
-		for i := range rows {
-			if err := rows[i].look(ctx, store); err != nil {
-				return err
-			}
-		}
-	}
-	i := slices.IndexFunc(hostRowColumns, func(c column[HostRow]) bool { return c.Name == o.By })
-	slices.SortFunc(rows, func(a, b keyedHost) int {
-		return o.compare(
-			Place{sortable(hostRowColumns[i].cell(&a.HostRow)), string(a.key[:])},
-			Place{sortable(hostRowColumns[i].cell(&b.HostRow)), string(b.key[:])})
+		state, err := store.Host(ctx, u.HostKey())
+		h.Ill = state.Ill
+		page.Hosts = append(page.Hosts, *h)
+		return err
 	})
-	return nil
+	return page, err
 }

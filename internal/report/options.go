@@ -19,6 +19,8 @@ type Options struct {
 	// Order is the order of the entries, or of the rows of tables; From skips the first entries.
 	Order Order
 	From  int
+	// Counted is called with the number of all entries of such a report before the first of them; nil: not called.
+	Counted func(total int)
 }
 
 // TopHosts is the default number of hosts in a report.

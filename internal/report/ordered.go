@@ -18,10 +18,14 @@ func ordered[E Entry](
 	}
 	rows := newSorter(o.Order, limit, place)
 	defer rows.close()
-	if err := each(ctx, store, o, func(e E) error { return rows.add(&e) }); err != nil {
+	n := 0
+	if err := each(ctx, store, o, func(e E) error { n++; return rows.add(&e) }); err != nil {
 		return err
 	}
-	n := 0
+	if o.Counted != nil {
+		o.Counted(n)
+	}
+	n = 0
 	return rows.each(func(e *E) error {
 		if n++; n <= o.From {
 			return nil

@@ -31,8 +31,13 @@ func made(t *testing.T, s Store, kind, query string) []Entry {
 		t.Fatal(err)
 	}
 	var k kept
+	total := -1
+	o.Counted = func(n int) { total = n - len(k.entries) }
 	if err := Write(t.Context(), kind, s, o, &k); err != nil {
 		t.Fatal(err)
+	}
+	if o.Limit == 0 && Streamed(kind) && total != len(k.entries) {
+		t.Errorf("%s?%s: the total is %d, with %d entries", kind, query, total, len(k.entries))
 	}
 	return k.entries
 }

@@ -54,6 +54,7 @@ func answers(t *testing.T, byPath map[string]any) http.Handler {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(method+" /api/v1"+path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set(admin.TotalHeader, "1")
 			status := http.StatusOK
 			if p, ok := answer.(*admin.Problem); ok {
 				status = p.Status

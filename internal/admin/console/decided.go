@@ -60,13 +60,12 @@ func (d *decided) choose(v *visit, urls []string) error {
 		d.query.URLs, d.Many = urls, uint64(len(urls))
 		return d.countTexts(v)
 	case d.Filter.URL != "":
-		found, _, err := lines[admin.Deletion](v, "/deletions", d.Filter.query(), 0)
-		for i := range found {
-			d.query.URLs = append(d.query.URLs, found[i].URL)
-			d.count(&found[i])
-		}
-		d.Many = uint64(len(found))
-		return err
+		return admin.Each(v.r.Context(), v.api, "/deletions", d.Filter.query(), func(one admin.Deletion) error {
+			d.query.URLs = append(d.query.URLs, one.URL)
+			d.Many++
+			d.count(&one)
+			return nil
+		})
 	}
 	d.query = d.Filter.DeletionQuery
 	d.query.All = d.query.Host == "" && d.query.Reason == "" && d.query.Edit == 0
@@ -88,13 +87,12 @@ func (d *decided) countTexts(v *visit) error {
 	if err := v.get("/deletions/counts", d.Filter.back(), &n); err != nil || n.NewTexts+n.Moves == 0 {
 		return err
 	}
-	found, _, err := lines[admin.Deletion](v, "/deletions", d.Filter.back(), 0)
-	for i := range found {
-		if slices.Contains(d.query.URLs, found[i].URL) {
-			d.count(&found[i])
+	return admin.Each(v.r.Context(), v.api, "/deletions", d.Filter.back(), func(one admin.Deletion) error {
+		if slices.Contains(d.query.URLs, one.URL) {
+			d.count(&one)
 		}
-	}
-	return err
+		return nil
+	})
 }
 
 func (d *decided) count(one *admin.Deletion) {

@@ -24,15 +24,17 @@ const (
 // hostsData is a part of a list of hosts.
 type hostsData struct {
 	Show string // all, waiting, resting or ill
-	// All are rows of show=all, sorted by Sort, of Known hosts.
+	// All are rows of show=all, sorted by Sort.
 	All     []report.HostRow
 	Columns []report.Column
 	Sort    string
-	Known   int
+	Known   int // total, 0 if it is not known
 	Hosts   []admin.HostStatus
 	Ill     []scheduler.IllHost // of show=ill
 	First   int                 // the number of the first, from 1
 	Next    string
+	// Later is the address of the list if the page loads it afterwards, since it counts all stored URLs.
+	Later string
 	// Whole is set if the list ends at its limit.
 	Whole bool
 }
@@ -60,7 +62,7 @@ func hosts(v *visit) (any, error) {
 			return nil, err
 		}
 		n = len(d.Ill)
-		d.Ill = part(d.Ill, from)
+		d.Ill, d.Known = part(d.Ill, from), n
 	} else {
 		var all []admin.HostStatus // of both orders, as far as the page needs them
 		if err := v.get("/hosts", url.Values{"n": {strconv.Itoa(min(from+hostsShown+1, hostsListed))}}, &all); err != nil {
@@ -68,7 +70,9 @@ func hosts(v *visit) (any, error) {
 		}
 		d.choose(all)
 		n = len(d.Hosts)
-		d.Hosts = part(d.Hosts, from)
+		if d.Hosts = part(d.Hosts, from); n <= from+hostsShown {
+			d.Known = n
+		}
 	}
 	d.goesOn(v, n)
 	return d, nil
@@ -91,9 +95,13 @@ func mayRead(v *visit) (bool, error) {
 	return err == nil && status.Known <= manyURLs, err
 }
 
-// all lists the hosts of all stored URLs.
+// all lists the hosts of all stored URLs, or sets Later if no order is chosen yet.
 func (d *hostsData) all(v *visit, from int) error {
-	d.Columns, d.Sort = report.HostColumns(), cmp.Or(v.r.URL.Query().Get("sort"), "-urls")
+	if d.Sort = v.r.URL.Query().Get("sort"); d.Sort == "" {
+		d.Later = v.link("/hosts", admin.Query("show", d.Show, "sort", "-urls"))
+		return nil
+	}
+	d.Columns = report.HostColumns()
 	var page report.HostsPage
 	ask := url.Values{"sort": {d.Sort}, "from": {strconv.Itoa(from)}, "limit": {strconv.Itoa(hostsShown)}}
 	if err := v.get("/hosts/all", ask, &page); err != nil {

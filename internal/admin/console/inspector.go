@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/crawl"
@@ -62,8 +63,14 @@ func inspect(v *visit, raw string) (*inspected, error) {
 	if d.LinksAsked = v.r.URL.Query().Get("show") == "links"; !d.LinksAsked {
 		return d, nil
 	}
-	links, more, err := lines[report.LinkedFrom](v, "/links", url.Values{"to": {d.Name()}}, linksShown)
-	d.Links, d.MoreLinks = links, more
+	ask := admin.Query("to", d.Name(), "limit", strconv.Itoa(linksShown+1))
+	err = admin.Each(v.r.Context(), v.api, "/links", ask, func(l report.LinkedFrom) error {
+		d.Links = append(d.Links, l)
+		return nil
+	})
+	if d.MoreLinks = len(d.Links) > linksShown; d.MoreLinks {
+		d.Links = d.Links[:linksShown]
+	}
 	return d, err
 }
 
@@ -137,18 +144,6 @@ func (d *inspected) sortRules() {
 			d.MoreRules++
 		}
 	}
-}
-
-// lines returns the first most entries of a list of JSON Lines, all for 0; more reports whether there are others.
-func lines[T any](v *visit, path string, query url.Values, most int) (list []T, more bool, err error) {
-	if most > 0 {
-		query.Set("limit", fmt.Sprint(most+1))
-	}
-	err = admin.Each(v.r.Context(), v.api, path, query, func(one T) error { list = append(list, one); return nil })
-	if more = most > 0 && len(list) > most; more {
-		list = list[:most]
-	}
-	return list, more, err
 }
 
 // withURL handles a form that must contain a URL.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +71,7 @@ func TestHostileTextIsShown(t *testing.T) {
 			"GET /host":      admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}, Pages: &meter.HostPagesStatus{LogIns: []string{bad}}},
 			"GET /urls":      map[string]any{"items": []report.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
 		}))
-		for _, path := range []string{"/", "/hosts", "/hosts?show=waiting", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x"} {
+		for _, path := range []string{"/", "/hosts?sort=-urls", "/hosts?show=waiting", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x"} {
 			code, body := visitPage(t, c, path)
 			if code != http.StatusOK {
 				t.Errorf("%s with %.20q: %d", path, bad, code)
@@ -193,6 +194,32 @@ func TestHostsByParts(t *testing.T) {
 	}
 	if code, _ := visitPage(t, newConsole(t, admin.Reader, answers(t, map[string]any{"GET /host": admin.HostDetails{}, "GET /status": []map[string]string{{"crawler": "a"}}, "GET /hosts/all": report.HostsPage{}})), w.Header().Get("Location")); code != http.StatusOK {
 		t.Errorf("the page of the host: %d", code)
+	}
+}
+
+// TestHostsListComesAfterThePage: the page of all hosts does not ask for the list, which counts all stored URLs; the
+// page loads it afterwards, a page of it at a time.
+func TestHostsListComesAfterThePage(t *testing.T) {
+	var asked []string
+	api := answers(t, map[string]any{
+		"GET /status":    []map[string]string{{"crawler": "a"}},
+		"GET /hosts/all": report.HostsPage{Known: 50_000, Hosts: []report.HostRow{{Host: "http://a.test", URLs: 1}}},
+	})
+	c := newConsole(t, admin.Reader, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/status" {
+			asked = append(asked, r.URL.Path+" "+r.URL.Query().Get("limit"))
+		}
+		api.ServeHTTP(w, r)
+	}))
+	code, body := visitPage(t, c, "/hosts")
+	m := regexp.MustCompile(`id="list" hx-get="([^"]*)" hx-trigger="load"`).FindStringSubmatch(body)
+	if code != http.StatusOK || m == nil || asked != nil {
+		t.Fatalf("%d, asked for %q:\n%s", code, asked, body)
+	}
+	_, body = visitPage(t, c, strings.ReplaceAll(m[1], "&amp;", "&"))
+	saysAll(t, "the list", body, "http://a<wbr>.test", "50\u202f000 hosts, from number 1, ", `rel="next"`)
+	if want := []string{"/api/v1/hosts/all 100"}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %q, want %q", asked, want)
 	}
 }
 

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"html/template"
 	"maps"
 	"net/http"
@@ -27,12 +29,11 @@ type reportData struct {
 	Kind, Host, Since string
 	// CSV is the address of the whole report.
 	CSV       string
-	Columns   []report.Column // for Broken and Entries
-	Broken    []report.Broken
-	Entries   []report.Entry // changes or rounds
+	Columns   []report.Column // for Entries
+	Entries   []report.Entry  // broken links, changes or rounds
+	Total     int             // number of entries in all
 	Errors    *report.Errors
 	Documents *report.Documents
-	More      bool // there are further entries
 	// Sort is the order, First the number of the first entry, from 1; Next is the address of the next page.
 	Sort  string
 	First int
@@ -48,24 +49,16 @@ func reportOf(v *visit) (any, error) {
 	if !slices.Contains(report.Kinds(), d.Kind) {
 		return nil, &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: "there is no such report"}
 	}
-	ask := url.Values{}
-	if d.Host != "" {
-		ask.Set("host", d.Host)
-	}
-	if d.Since != "" && d.Kind != report.KindDocuments {
-		ask.Set("since", d.Since)
-	}
-	d.Sort = q.Get("sort")
-	if d.Sort == "" {
-		d.Sort = report.DefaultOrder(d.Kind).String()
+	d.Sort = cmp.Or(q.Get("sort"), report.DefaultOrder(d.Kind).String())
+	ask := admin.Query("host", d.Host, "since", d.Since, "sort", d.Sort)
+	if d.Kind == report.KindDocuments {
+		ask.Del("since")
 	}
 	from, err := strconv.Atoi(cmp.Or(q.Get("from"), "0"))
 	if err != nil || from < 0 || from > report.FromMax {
 		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "from is a number up to " + strconv.Itoa(report.FromMax)}
 	}
-	if d.First = from + 1; d.Sort != "" {
-		ask.Set("sort", d.Sort)
-	}
+	d.First = from + 1
 	csv := url.Values{"format": {"csv"}, "top": {"0"}, "pages": {"0"}}
 	maps.Copy(csv, ask)
 	d.CSV = v.link("/api/v1/report/"+d.Kind, csv)
@@ -77,17 +70,17 @@ func reportOf(v *visit) (any, error) {
 	switch d.Kind {
 	case report.KindBroken:
 		ask.Set("pages", pagesShown)
-		d.Broken, d.More, err = lines[report.Broken](v, path, ask, entriesShown)
+		err = entries[report.Broken](v, d, path, ask)
 	case report.KindChanges:
-		d.Entries, d.More, err = entries[report.Change](v, path, ask)
+		err = entries[report.Change](v, d, path, ask)
 	case report.KindRounds:
-		d.Entries, d.More, err = entries[report.Round](v, path, ask)
+		err = entries[report.Round](v, d, path, ask)
 	case report.KindErrors:
 		err = v.get(path, ask, &d.Errors)
 	default:
 		err = v.get(path, ask, &d.Documents)
 	}
-	if d.More {
+	if from+len(d.Entries) < d.Total {
 		next := v.r.URL.Query()
 		next.Set("from", strconv.Itoa(from+entriesShown))
 		d.Next = v.link(v.r.URL.EscapedPath(), next)
@@ -95,13 +88,24 @@ func reportOf(v *visit) (any, error) {
 	return d, err
 }
 
-// entries returns the first entries of a report; more reports whether there are others.
-func entries[E report.Entry](v *visit, path string, ask url.Values) (all []report.Entry, more bool, err error) {
-	found, more, err := lines[E](v, path, ask, entriesShown)
-	for _, e := range found {
-		all = append(all, e)
+// entries reads a page of a report's entries, and their total.
+func entries[E report.Entry](v *visit, d *reportData, path string, ask url.Values) error {
+	ask.Set("limit", strconv.Itoa(entriesShown))
+	header, text, err := v.api.Text(v.r.Context(), path, ask)
+	if err != nil {
+		return err
 	}
-	return all, more, err
+	if d.Total, err = strconv.Atoi(header.Get(admin.TotalHeader)); err != nil {
+		return err
+	}
+	for line := range bytes.Lines(text) {
+		var e E
+		if err := json.Unmarshal(line, &e); err != nil {
+			return err
+		}
+		d.Entries = append(d.Entries, e)
+	}
+	return nil
 }
 
 // tableCell is a cell of a report's table for display.

@@ -30,6 +30,3 @@ func (v *view) Sorted(columns []report.Column, now string) (heads []tableCell) {
 	}
 	return heads
 }
-
-// SortNow returns the order in the query.
-func (v *view) SortNow() string { return v.visit.r.URL.Query().Get("sort") }

@@ -91,16 +91,23 @@ func (v *view) Host(origin string) template.HTML {
 }
 
 // breaks sets where lines break in a URL that is escaped for HTML.
-var breaks = strings.NewReplacer("/", "/<wbr>", "-", "-<wbr>", "?", "<wbr>?", "&amp;", "<wbr>&amp;")
+var breaks = strings.NewReplacer("://", "://", ".", "<wbr>.", "/", "/<wbr>", "-", "-<wbr>",
+	"?", "<wbr>?", "&amp;", "<wbr>&amp;")
 
 // linked returns an external URL as a link to a page of the console, or as text if it is too long for one.
 func (v *view) linked(class, text, path string, query url.Values) template.HTML {
-	words := "<bdi>" + breaks.Replace(template.HTMLEscapeString(cut(text, maxShown))) + "</bdi>"
+	words := broken(text)
 	if len(text) > maxLinked {
-		return template.HTML(words) //nolint:gosec // escaped
+		return words
 	}
 	to := template.HTMLEscapeString(v.visit.link(path, query))
-	return template.HTML(`<a class="` + class + `" href="` + to + `">` + words + `</a>`) //nolint:gosec // both parts are escaped
+	return template.HTML(`<a class="` + class + `" href="` + to + `">` + string(words) + `</a>`) //nolint:gosec // both parts are escaped
+}
+
+// broken returns an external URL as text whose lines break between its parts.
+func broken(text string) template.HTML {
+	text = breaks.Replace(template.HTMLEscapeString(cut(text, maxShown)))
+	return template.HTML("<bdi>" + text + "</bdi>") //nolint:gosec // escaped
 }
 
 // Place returns a position in a file; one in the configuration is a link to the editor, for visitors with the right.

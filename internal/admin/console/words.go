@@ -35,6 +35,7 @@ func functions(f *files) template.FuncMap {
 		"text":      func(s string) template.HTML { return shown(s, maxShown) },
 		"textN":     func(n int, s string) template.HTML { return shown(s, n) },
 		"plural":    plural,
+		"url":       broken,
 		"words":     spaced,
 		"textPlain": func(s string) string { return cut(s, 80) },
 		"minus":     func(n, by any) float64 { return number(n) - number(by) },

@@ -29,6 +29,8 @@
     if (!t.caption && !words(t) && !words(t.parentElement) && !t.closest(".manual")) fault(t, "a table without a name");
   }
 
+  for (const e of all("table.list :is(td, th)").filter(shown)) if (e.scrollWidth > e.clientWidth + 1) fault(e, "a cell that overflows");
+
   // Names of hosts keep their ports.
   for (const e of all(".host").filter(shown)) if (e.textContent.length < 30 && e.offsetHeight > 30) fault(e, "a host in two lines");
 

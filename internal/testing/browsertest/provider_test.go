@@ -23,7 +23,7 @@ func TestSignInAtProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.config = filepath.Join(w.dir, "CrawlConfig.xml")
-	testdir.Write(t, w.config, `<CrawlConfig><Crawler name="a"/></CrawlConfig>`)
+	testdir.Write(t, w.config, `<CrawlConfig><Crawler name="public-sites"/><Crawler name="intranet"/></CrawlConfig>`)
 	w.environment = []string{
 		"SEXTANT_OIDC_ISSUER=" + p.Issuer, "SEXTANT_OIDC_CLIENT_ID=" + p.ClientID, "SEXTANT_OIDC_CLIENT_SECRET_FILE=" +
 			secret,
@@ -43,4 +43,15 @@ func TestSignInAtProvider(t *testing.T) {
 	tab.wait("the page that was asked for", `location.pathname === "/rules" && document.readyState === "complete"`)
 	tab.open("/hosts")
 	tab.wait("another page", `location.pathname === "/hosts" && document.readyState === "complete"`)
+
+	// There is room on a phone for the choice of a Crawler.
+	tab.size(390, 844)
+	const several = `[...document.querySelectorAll(".top .brand, .top button")]
+		.filter((e) => e.offsetHeight > 48).map((e) => e.textContent)`
+	if tall := eval[[]string](tab, several); len(tall) > 0 {
+		t.Errorf("on several lines are %q", tall)
+	}
+	tab.fits("several Crawlers")
+	tab.open("/docs/configuration")
+	tab.accessible("the manual with several Crawlers")
 }

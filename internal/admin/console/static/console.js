@@ -37,7 +37,7 @@
   document.addEventListener("htmx:load", (e) => localTimes(e.target));
 
   // Choosing a Crawler needs no second click.
-  document.getElementById("crawler")?.addEventListener("change", (e) => e.target.form.requestSubmit());
+  document.getElementById("crawler-name")?.addEventListener("change", (e) => e.target.form.requestSubmit());
 
   // Parts of a page that have hx-trigger="refresh from:body" are fetched again every 5 s,
   // unless the page is not seen or the button with the id "updates" stopped it.
@@ -90,7 +90,7 @@
   // problem's fields (status, code, detail, findings).
   const api = async (method, path, options = {}) => {
     const query = new URLSearchParams(options.query || {});
-    const crawler = new URLSearchParams(location.search).get("crawler") || document.getElementById("crawler")?.value;
+    const crawler = new URLSearchParams(location.search).get("crawler") || document.getElementById("crawler-name")?.value;
     if (crawler && !query.has("crawler")) query.set("crawler", crawler);
     const headers = { Accept: "application/json", ...options.headers };
     let body = options.body;
