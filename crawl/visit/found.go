@@ -3,6 +3,7 @@ package visit
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
@@ -51,11 +52,14 @@ const (
 	maxPlainValues = 1000
 	// maxPrincipal is the length of the name of a user or group, in bytes. Indexes do not search much longer values.
 	maxPrincipal = 1024
+	// cutFrom is the length from which a value may have been cut by the reader, at 16 KiB.
+	cutFrom = 16<<10 - utf8.UTFMax
 )
 
 // divide splits the values of a Field, and bounds their number.
 func (f *Found) divide(field *policy.Field) {
 	if field.Split != "" {
+		f.Cut = f.Cut || field.Kind != tree.Header && slices.ContainsFunc(f.Values, func(s string) bool { return len(s) > cutFrom })
 		var all []string
 		seen := map[string]bool{"": true}
 		for _, value := range f.Values {
