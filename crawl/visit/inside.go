@@ -57,8 +57,7 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 		if f.IsAddress() {
 			v.absolute(found.Values, p)
 		}
-		found.divide(f)
-		found.Cut = found.Cut || response.Truncated && f.Kind != tree.Header && policy.IsPermission(f.Name)
+		found.divide(f, response.Truncated)
 		in.fields = append(in.fields, found)
 	}
 	v.count(&in, result)
