@@ -9,8 +9,10 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // permissionFields are Fields for the permissions of all pages, from headers.
@@ -150,5 +152,55 @@ func TestPermissionsUnread(t *testing.T) {
 	b.once(url)
 	if got := b.aclOf(url); got != "everyone not hr" {
 		t.Errorf("read: %q", got)
+	}
+}
+
+// TestPermissionsCut: a page opens to no one if a limit may have cut off groups that it denies.
+func TestPermissionsCut(t *testing.T) {
+	groups := func(n int, form string) (all string) {
+		for i := range n {
+			all += fmt.Sprintf(form, i)
+		}
+		return all
+	}
+	const filler = "<p>and so on and on"
+	site := siteOf(t, map[string]string{
+		"/whole": "<i class=deny>hr, guests</i>",
+		"/value": "<i class=deny>" + groups(900, "a-group-of-the-house-%d,") + "</i>",
+		"/body":  strings.Repeat(filler, 2000) + "<i class=deny>hr</i>",
+	})
+	site.Set("/list", xml("<all>"+`<d u="/d/1"><a>everyone</a>`+groups(257, "<g>%d</g>")+"</d>"+
+		`<d u="/d/2"><a>everyone</a><g>hr</g></d></all>`))
+	b := openBench(t, site)
+	b.settings.Fetcher.MaxBodyBytes = int64(len(filler) * 2000)
+	b.settings.Pages = plainSearcher{make(chan string, 100)}
+	b.settings.Inside = &policy.Inside{Fields: []policy.Field{
+		{Name: "acl_deny", Selector: "css:.deny", Kind: tree.CSS, Multiple: true, Split: ","},
+	}}
+	b.settings.Rules.Rules = []actionrules.Rule{{If: path("/"), Then: adds("acl_allow")}}
+	x := &policy.XMLDocuments{Metas: make([]policy.XMLMeta, 2)}
+	x.Metas[0].Name, x.Metas[1].Name = "acl_allow", "acl_deny"
+	for to, text := range map[*feeds.Path]string{
+		&x.Link: "@u", &x.Title: "@u", &x.Text: "a", &x.Metas[0].Path: "a", &x.Metas[1].Path: "g",
+	} {
+		var err error
+		if *to, err = feeds.ParsePath(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	if x.Path, err = feeds.ElementPath("//d"); err != nil {
+		t.Fatal(err)
+	}
+	at := site.Origins()[0]
+	b.settings.Sources = []policy.Source{{URL: parse(t, at+"/list"), Kind: scheduler.KindXML, XML: x}}
+	b.once()
+	for path, want := range map[string]string{
+		"/whole": "everyone not hr|guests", "/value": " not a-group-of-the-house-0|", "/body": " not ", "/d/1": " not 0|",
+		"/d/2": "everyone not hr",
+	} {
+		if got := b.aclOf(at + path); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %.100q, want %q", path, got, want)
+		}
 	}
 }

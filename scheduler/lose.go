@@ -118,6 +118,9 @@ func (v *Revision) CarryOut(d *StoredDeletion, old *Record, set *Settings, count
 	if d.Replaces {
 		if lost {
 			n.lost(at)
+			if own := at.Add(n.Interval); n.Interval > 0 && own.Before(n.NextAt) {
+				n.NextAt = own
+			}
 			if old.LostAt.IsZero() {
 				n.Before = old.Sketch
 			}

@@ -174,6 +174,11 @@ func TestCarryOut(t *testing.T) {
 			t.Errorf("a new text (-want +got):\n%s", d)
 		}
 	}
+	often := pending
+	often.Interval = 5 * time.Minute
+	if v = carry(text, often, true); !v.Next.NextAt.Equal(start().Add(often.Interval)) {
+		t.Errorf("a new text of a page with a short age: next at %v", v.Next.NextAt)
+	}
 }
 
 // TestLostPause: a document that was lost is asked for after an hour, four more, and a day more; then so

@@ -193,11 +193,11 @@ func (w *weighing) loses() bool {
 	case old.Lively >= livelyAfter && !w.lookAlike:
 		return false
 	}
-	if old.Reading == d.Reading {
+	if old.Reading == d.Reading || w.lookAlike { // an error page is one however it is read
 		return true
 	}
 	pending, _ := w.f.owner.Standing(old.Host)
-	return pending > 0 // otherwise a fault may be the cause
+	return pending > 0 // a fault may be the cause
 }
 
 // returns reports whether the new text is the one that a loss replaced, so that the loss was a fault.

@@ -32,6 +32,8 @@ type items struct {
 	sum   [16]byte
 	keys  []weburl.Key // of all documents
 	out   []weburl.Key // listed items that rules exclude
+	// unsure is set while not all permissions of an item are known.
+	unsure bool
 }
 
 func isSyntax(err error) bool {
@@ -116,6 +118,9 @@ func (r *items) document(href string, p extract.Page) error {
 	}
 	if r.v.policy.Settings.DetectLanguage {
 		detectLanguage(&d)
+	}
+	if r.unsure {
+		allowNone(d.Metas)
 	}
 	sum := r.v.visitor.hasher.document(&d, nil)
 	d.Hash = hex.EncodeToString(sum[:])

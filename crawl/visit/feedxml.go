@@ -73,7 +73,11 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 	if err != nil {
 		return err
 	}
-	summary, readErr := feeds.Elements(bytes.NewReader(response.Body), options, x.Path, xmlFields(x), func(values [][]string) error {
+	summary, readErr := feeds.Elements(bytes.NewReader(response.Body), options, x.Path, xmlFields(x), func(values [][]string, cut []bool) error {
+		r.unsure = false
+		for i, m := range x.Metas {
+			r.unsure = r.unsure || cut[3+i] && policy.IsPermission(m.Name)
+		}
 		return r.document(xmlPage(x, values))
 	})
 	if readErr != nil && !isSyntax(readErr) {

@@ -3,6 +3,7 @@ package visit
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
@@ -51,11 +52,15 @@ const (
 	maxPlainValues = 1000
 	// maxPrincipal is the length of the name of a user or group, in bytes. Indexes do not search much longer values.
 	maxPrincipal = 1024
+	// cutFrom is the length from which a value may have been cut by the reader, at 16 KiB.
+	cutFrom = 16<<10 - utf8.UTFMax
 )
 
-// divide splits the values of a Field, and bounds their number.
-func (f *Found) divide(field *policy.Field) {
+// divide splits the values of a Field, and bounds their number. truncated is set if the page has more than was read.
+func (f *Found) divide(field *policy.Field, truncated bool) {
 	if field.Split != "" {
+		mayBeCut := func(s string) bool { return len(s) > cutFrom }
+		f.Cut = f.Cut || field.Kind != tree.Header && slices.ContainsFunc(f.Values, mayBeCut)
 		var all []string
 		seen := map[string]bool{"": true}
 		for _, value := range f.Values {
@@ -72,7 +77,8 @@ func (f *Found) divide(field *policy.Field) {
 		f.Values, f.Cut = f.Values[:maxPlainValues], true
 	}
 	tooLong := func(s string) bool { return len(s) > maxPrincipal }
-	f.Cut = f.Cut || policy.IsPermission(f.Name) && slices.ContainsFunc(f.Values, tooLong)
+	f.Cut = f.Cut || policy.IsPermission(f.Name) &&
+		(truncated && field.Kind != tree.Header || slices.ContainsFunc(f.Values, tooLong))
 }
 
 // unsure notes the first Field of permissions whose values are not all known. If a denial is missing, an allowed user

@@ -57,7 +57,7 @@ func (v *visit) extractFields(ctx context.Context, response *fetcher.Response, p
 		if f.IsAddress() {
 			v.absolute(found.Values, p)
 		}
-		found.divide(f)
+		found.divide(f, response.Truncated)
 		in.fields = append(in.fields, found)
 	}
 	v.count(&in, result)

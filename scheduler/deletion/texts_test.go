@@ -137,3 +137,21 @@ func TestAnotherReading(t *testing.T) {
 		s.is("read otherwise", 0, 0)
 	})
 }
+
+// TestApologiesWithAnotherReading: if texts that are read otherwise are much the same on all pages, they replace two
+// documents at most, and the host is ill.
+func TestApologiesWithAnotherReading(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := s.indexed(60)
+		s.says(func(l *scheduler.Lease) scheduler.Result {
+			r := document(l.Key, 3, 55)
+			r.Document.Reading = 2
+			return r
+		}, all...)
+		s.visit(all...)
+		s.is("apologies", 58, 0)
+		if !s.isIll(all[0]) {
+			t.Error("the host is not ill")
+		}
+	})
+}

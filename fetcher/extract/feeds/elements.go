@@ -7,8 +7,11 @@ import (
 )
 
 // Elements reads any XML file and calls fn for each element that path names, with the values of fields inside it, each
-// in the order of the file. Elements inside an element are part of it. Errors are those of Sitemap.
-func Elements(r io.Reader, o Options, path Path, fields []Path, fn func(values [][]string) error) (Summary, error) {
+// in the order of the file, and the fields of which a limit left out values or parts of them. Elements inside an element
+// are part of it. Errors are those of Sitemap.
+func Elements(
+	r io.Reader, o Options, path Path, fields []Path, fn func(values [][]string, cut []bool) error,
+) (Summary, error) {
 	in, err := open(r, o)
 	if err != nil {
 		return Summary{}, err
@@ -29,7 +32,7 @@ func Elements(r io.Reader, o Options, path Path, fields []Path, fn func(values [
 		var values [][]string
 		if values, err = e.element(&t); err == nil {
 			e.Entries++
-			err = fn(values)
+			err = fn(values, e.cut)
 		}
 		if err != nil {
 			break // an incomplete element does not count
@@ -44,6 +47,7 @@ type elements struct {
 	Summary
 	fields []Path
 	values [][]string
+	cut    []bool
 	taking []taking
 	left   int // of maxElement
 }
@@ -61,6 +65,7 @@ const maxElement = 4 << 20
 func (e *elements) element(start *token) ([][]string, error) {
 	depth := len(e.open)
 	e.values, e.taking, e.left = make([][]string, len(e.fields)), nil, maxElement
+	e.cut = make([]bool, len(e.fields))
 	e.begin(start, depth)
 	for e.within(depth) {
 		e.most = maxContent
@@ -105,6 +110,7 @@ func (e *elements) take(text string) {
 			continue
 		}
 		n := min(len(text), max(maxContent-len(at.text), 0), e.left)
+		e.cut[at.field] = e.cut[at.field] || n < len(text)
 		at.text = append(at.text, text[:n]...)
 		e.left -= n
 	}
@@ -135,7 +141,11 @@ func (e *elements) finish() {
 
 func (e *elements) add(field int, value string) {
 	value = strings.TrimSpace(strings.ToValidUTF8(value, "\uFFFD"))
-	if value != "" && len(e.values[field]) < maxList {
+	switch {
+	case value == "":
+	case len(e.values[field]) == maxList:
+		e.cut[field] = true
+	default:
 		e.values[field] = append(e.values[field], value)
 	}
 }

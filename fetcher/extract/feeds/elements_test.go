@@ -24,7 +24,7 @@ func readElements(t *testing.T, file, path string, fields ...string) ([][][]stri
 		paths = append(paths, mustPath(t, f, ParsePath))
 	}
 	var all [][][]string
-	s, err := Elements(strings.NewReader(file), Options{MaxEntries: 10}, mustPath(t, path, ElementPath), paths, func(v [][]string) error {
+	s, err := Elements(strings.NewReader(file), Options{MaxEntries: 10}, mustPath(t, path, ElementPath), paths, func(v [][]string, _ []bool) error {
 		all = append(all, v)
 		return nil
 	})
@@ -149,7 +149,8 @@ func FuzzElements(f *testing.F) {
 		if err != nil || err2 != nil {
 			return
 		}
-		_, _ = Elements(strings.NewReader(file), Options{MaxBytes: 1 << 16, MaxEntries: 10}, p, []Path{q}, func(values [][]string) error {
+		o := Options{MaxBytes: 1 << 16, MaxEntries: 10}
+		_, _ = Elements(strings.NewReader(file), o, p, []Path{q}, func(values [][]string, _ []bool) error {
 			for _, v := range values[0] {
 				if v == "" || len(values) != 1 {
 					t.Fatalf("%q", values)

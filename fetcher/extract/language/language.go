@@ -74,9 +74,9 @@ var withoutTwins = whatlanggo.Options{Blacklist: map[whatlanggo.Lang]bool{whatla
 // Base returns the language of a tag without region and script, "" if it is not a tag. Languages of a macrolanguage
 // have its code: Norwegian is no.
 func Base(tag string) string {
-	base, sure := language.Macro.Make(strings.TrimSpace(tag)).Base()
-	if sure != language.Exact { // a guess: English for nothing
-		return ""
+	base, _, _ := language.Macro.Make(strings.TrimSpace(tag)).Raw() // Base guesses English if there is none
+	if s := base.String(); s != "und" {
+		return s
 	}
 	return base.String()
 }

@@ -83,6 +83,15 @@ func TestNoneIsCorrected(t *testing.T) {
 	}
 }
 
+// TestBase: a tag without a language has none, though English is the most likely one.
+func TestBase(t *testing.T) {
+	for tag, want := range map[string]string{"": "", "und": "", "x-y": "", "de-CH": "de", " nb ": "no", "cmn": "zh"} {
+		if got := Base(tag); got != want {
+			t.Errorf("%q: %q, want %q", tag, got, want)
+		}
+	}
+}
+
 func BenchmarkOf(b *testing.B) {
 	data, err := os.ReadFile("testdata/pages.txt")
 	if err != nil {

@@ -63,6 +63,7 @@ func TestSignInAtProvider(t *testing.T) {
 		{map[string]any{"groups": "search"}, "reader openid 1", 200, 403},
 		{map[string]any{"groups": []string{"search-admin", "Search", ""}}, "", 401, 401},
 		{map[string]any{"groups": map[string]any{"search": true}, "admin": true}, "", 401, 401},
+		{map[string]any{"Groups": []string{"search"}, "ROLES": "search"}, "", 401, 401},
 		{nil, "", 401, 401},
 	} {
 		d, p := openProvider(t)

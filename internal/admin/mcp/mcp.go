@@ -8,6 +8,7 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -179,6 +180,29 @@ func Handler(service Service, version string) http.Handler {
 		if err := slow.SetReadDeadline(time.Now().Add(messageTime)); err == nil {
 			defer func() { _ = slow.SetReadDeadline(time.Time{}) }()
 		}
+		in := bufio.NewReader(http.MaxBytesReader(w, r.Body, maxMessage))
+		if isBatch(in) {
+			http.Error(w, "a batch is refused: send one message in each request", http.StatusBadRequest)
+			return
+		}
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{in, r.Body}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// isBatch reports whether a body has several messages, whose responses would all be in memory at once. The protocol has
+// had none since 2025-06-18.
+func isBatch(in *bufio.Reader) bool {
+	for {
+		switch c, err := in.ReadByte(); {
+		case err != nil:
+			return false
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			_ = in.UnreadByte() // it was just read
+			return c == '['
+		}
+	}
 }

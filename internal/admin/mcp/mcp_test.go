@@ -182,6 +182,7 @@ func TestAttackers(t *testing.T) {
 		"a name that was bound again": {[]string{"Authorization", "Bearer " + d.reader, "Host", "evil.test"}, message, 403},
 		"a form": {[]string{"Authorization", "Bearer " + d.reader, "Content-Type", "text/plain"},
 			message, 415},
+		"a batch": {[]string{"Authorization", "Bearer " + d.reader}, " [" + message + "," + message + "]", 400},
 		"a huge message": {[]string{"Authorization", "Bearer " + d.reader}, strings.Repeat(" ", maxMessage+1),
 			413},
 	} {

@@ -148,41 +148,39 @@ func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier s
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1 {
 		return admin.Caller{}, errors.New("the ID token was made for another sign-in: its nonce differs")
 	}
-	var claims claims
-	if err := id.Claims(&claims); err != nil {
+	var all claims
+	if err := id.Claims(&all); err != nil {
 		return admin.Caller{}, fmt.Errorf("the claims of the ID token: %w", err)
 	}
-	if (len(id.Audience) > 1 || claims.Party != "") && claims.Party != p.settings.ClientID { // OpenID Connect Core 3.1.3.7
+	party, own := all.texts("azp"), []string{p.settings.ClientID}
+	if (len(id.Audience) > 1 || len(party) > 0) && !slices.Equal(party, own) { // OpenID Connect Core 3.1.3.7
 		return admin.Caller{}, errors.New("the ID token was issued to another client")
 	}
-	return p.caller(id.Subject, &claims)
+	return p.caller(id.Subject, all)
 }
 
-// claims are those of an ID token that count here. Groups may be a list or one text.
-type claims struct {
-	Party  string          `json:"azp"`
-	User   string          `json:"preferred_username"`
-	Email  string          `json:"email"`
-	Groups json.RawMessage `json:"groups"`
-	Roles  json.RawMessage `json:"roles"`
+// claims are those of an ID token. A struct would take Groups for groups, too (RFC 7519 section 4).
+type claims map[string]json.RawMessage
+
+// texts returns a claim that is a list of texts, or one text.
+func (c claims) texts(name string) (list []string) {
+	var one string
+	if json.Unmarshal(c[name], &one) == nil && one != "" {
+		return []string{one}
+	}
+	if json.Unmarshal(c[name], &list) != nil {
+		return nil
+	}
+	return list
 }
 
 // caller maps a person to a role.
-func (p *Provider) caller(subject string, c *claims) (admin.Caller, error) {
-	var has []string
-	for _, claim := range []json.RawMessage{c.Groups, c.Roles} {
-		var list []string
-		var one string
-		if json.Unmarshal(claim, &list) == nil {
-			has = append(has, list...)
-		} else if json.Unmarshal(claim, &one) == nil {
-			has = append(has, one)
-		}
-	}
+func (p *Provider) caller(subject string, c claims) (admin.Caller, error) {
+	has := slices.Concat(c.texts("groups"), c.texts("roles"))
 	name := subject
-	for _, better := range []string{c.Email, c.User} {
-		if better != "" {
-			name = better
+	for _, better := range []string{"email", "preferred_username"} {
+		if is := c.texts(better); len(is) > 0 {
+			name = is[0]
 		}
 	}
 	caller := admin.Caller{Name: "openid " + printable(name)}
