@@ -78,7 +78,7 @@ func Base(tag string) string {
 	if s := base.String(); s != "und" {
 		return s
 	}
-	return base.String()
+	return ""
 }
 
 // codeOf returns the tag of a language: that of two letters if it has one.
