@@ -65,7 +65,7 @@ func (p *parser) pushTargets(crawler *node) []Push {
 		names[t.Name] = n.valueAt("name")
 		out = append(out, t)
 		if t.Kind == "papi" || t.Kind == "funnelback" {
-			p.warnOfDenials(crawler, n)
+			warnOfDenials(p, crawler, n)
 		}
 	}
 	if !written {
@@ -121,7 +121,7 @@ func (p *parser) ofKind(n *node, kind *pushKind) {
 }
 
 // warnOfDenials warns of the denials in an element of a Crawler, for a target that does not enforce them.
-func (p *parser) warnOfDenials(in, target *node) {
+func warnOfDenials(p *parser, in, target *node) {
 	for _, n := range in.children {
 		name := map[string]string{"Field": "name", "AddMeta": "name", "Map": "to", "MapHeader": "to"}[n.spec.Name]
 		if name != "" && n.str(name) == push.MetaDeny {
@@ -129,7 +129,7 @@ func (p *parser) warnOfDenials(in, target *node) {
 				target.str("kind"), p.lineAndColumn(target.at), push.MetaDeny)
 		}
 		if n.spec.Name != "Fetch" { // its Fields are those of a form
-			p.warnOfDenials(n, target)
+			warnOfDenials(p, n, target)
 		}
 	}
 }
