@@ -89,8 +89,10 @@ func TestFaultyPageFields(t *testing.T) {
 
 		`<Chunks words="5"/>`: `2:16: words="5" is out of range: write 20 to 2000`,
 
-		`<Rules><Rule><Path val="/a/"/><AddMeta name="acl_deny" value="a"/></Rule></Rules><Push kind="papi" url="http://b" connector="c"/>`: `warning: 2:46: the target of kind papi at 2:82 does not enforce acl_deny: `,
-		`<MetadataMapping><MapHeader field="a" to="acl_deny"/></MetadataMapping><Push kind="funnelback" url="http://b" collection="c"/>`:    `warning: 2:43: the target of kind funnelback at 2:72 does not enforce acl_deny: `,
+		`<Rules><Rule><Path val="/a/"/><AddMeta name="acl_deny" value="a"/></Rule></Rules>` +
+			`<Push kind="papi" url="http://b" connector="c"/>`: `warning: 2:46: the target of kind papi at 2:82 does not enforce acl_deny:`,
+		`<MetadataMapping><MapHeader field="a" to="acl_deny"/></MetadataMapping>` +
+			`<Push kind="funnelback" url="http://b" collection="c"/>`: `warning: 2:43: the target of kind funnelback at 2:72 does not enforce acl_deny:`,
 	} {
 		_, report := readInside(line)
 		var said []string

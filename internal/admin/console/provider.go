@@ -63,7 +63,8 @@ func fromProvider(v *visit) error {
 		return refuse(http.StatusBadRequest, "This sign-in did not begin in this browser, or took too long: try again.", nil)
 	}
 	if said := query.Get("error"); said != "" {
-		return refuse(http.StatusForbidden, "The provider refuses: "+cut(said, maxShown)+".", nil)
+		about := errors.New(cut(query.Get("error_description"), maxShown))
+		return refuse(http.StatusForbidden, "The provider refuses: "+cut(said, maxShown)+".", about)
 	}
 	select {
 	case v.console.flows.finishing <- struct{}{}:

@@ -79,6 +79,10 @@ func TestSignInAtProvider(t *testing.T) {
 		if c.name == "" && !strings.Contains(body, "in no group that may use this console") {
 			t.Errorf("%v: %s", c.claims, body)
 		}
+		if has, ok := c.claims["groups"].([]string); ok && c.name == "" &&
+			!strings.Contains(d.log.String(), has[0]+", "+has[1]) {
+			t.Errorf("%v: log: %s", c.claims, d.log.String())
+		}
 		for path, want := range map[string]int{readersPath: c.readers, operatorsPath: c.operators} {
 			if answer, _ := b.send(t, path, nil); answer.StatusCode != want {
 				t.Errorf("%v: %s: %d, want %d", c.claims, path, answer.StatusCode, want)
@@ -219,8 +223,9 @@ func TestProviderRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, body := b.send(t, back.Path+"?"+url.Values{"state": {back.Query().Get("state")},
-		"error": {"<script>access_denied"}}.Encode(), nil)
-	if answer.StatusCode != http.StatusForbidden || !strings.Contains(body, "&lt;script&gt;access_denied") {
+		"error": {"<script>access_denied"}, "error_description": {"AADSTS50105"}}.Encode(), nil)
+	if answer.StatusCode != http.StatusForbidden || !strings.Contains(body, "&lt;script&gt;access_denied") ||
+		!strings.Contains(d.log.String(), "AADSTS50105") {
 		t.Errorf("%d\n%s", answer.StatusCode, body)
 	}
 	d.console.settings.Provider = openid.New(openid.Settings{Issuer: p.Issuer + "/other", ClientID: "x", Readers: "x"})

@@ -10,6 +10,7 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,7 +108,7 @@ func call(ctx context.Context, ask Ask, read *admin.Read, arguments json.RawMess
 		if err == nil && len(body) > maxAnswer {
 			err = fmt.Errorf("the response is longer than %d bytes: ask for fewer entries, or for one host", maxAnswer)
 		}
-		text = string(body)
+		text = cmp.Or(string(body), "no entries")
 		return err
 	})
 }

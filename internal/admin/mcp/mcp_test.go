@@ -243,7 +243,7 @@ func TestOverStreams(t *testing.T) {
 	}
 }
 
-// TestInputEnds: requests before the end of the input get their responses.
+// TestInputEnds: requests before the end of the input get their responses, also after a line that is not JSON.
 func TestInputEnds(t *testing.T) {
 	release := make(chan struct{})
 	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -254,6 +254,8 @@ func TestInputEnds(t *testing.T) {
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize",` + `"params":{"protocolVersion":"2025-06-18",` +
 		`"capabilities":{},"clientInfo":{"name":"hand","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
+{broken
+
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"status"}}
 {"jsonrpc":"2.0","id":3,"method":"no/such"}`)
 	var out bytes.Buffer
@@ -261,7 +263,8 @@ func TestInputEnds(t *testing.T) {
 	if err := Serve(t.Context(), "test", in, &out, ask); err != nil {
 		t.Error(err)
 	}
-	if text := out.String(); !strings.Contains(text, "late") || !strings.Contains(text, `"id":3`) {
+	if text := out.String(); !strings.Contains(text, "late") || !strings.Contains(text, `"id":3`) ||
+		strings.Count(text, "-32700") != 1 {
 		t.Errorf("answers: %s", text)
 	}
 }
@@ -276,5 +279,9 @@ func TestLongAnswers(t *testing.T) {
 	if _, err := call(t.Context(), ask, &read, json.RawMessage(`{}`)); err == nil || !strings.Contains(err.Error(),
 		"fewer entries") {
 		t.Errorf("%v", err)
+	}
+	long = func(http.ResponseWriter, *http.Request) {}
+	if text, err := call(t.Context(), ask, &read, nil); err != nil || text != "no entries" {
+		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -9,10 +9,15 @@ import (
 	"time"
 )
 
-// The lock of a stream guards the number of open requests. The goroutines that read and write take it for a moment.
+// A lock of a stream guards the number of open requests; the goroutines that read and write take it for a moment. The
+// other one is held while a message is written.
 
 // lastAnswers is how long the end of the input waits for responses that are due.
 const lastAnswers = time.Minute
+
+// notJSON is the response to a line that is not JSON, as JSON-RPC 2.0 section 5.1 requires.
+const notJSON = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,` +
+	`"message":"this line is not JSON: write a message on each line"}}` + "\n"
 
 // stream is a pair of streams with a message on each line. It holds the end of the input back until each request has
 // its response, since the SDK drops what is open then: a client may write all its requests, and close.
@@ -21,6 +26,8 @@ type stream struct {
 	from io.Reader
 	out  io.Writer
 	rest []byte // of a line that is being read
+
+	writing sync.Mutex // of out
 
 	mu     sync.Mutex
 	change sync.Cond // of mu
@@ -36,14 +43,20 @@ func newStream(in io.Reader, out io.Writer) *stream {
 
 // Read implements io.Reader.
 func (s *stream) Read(p []byte) (int, error) {
-	if len(s.rest) == 0 {
+	for len(s.rest) == 0 {
 		line, err := s.in.ReadBytes('\n')
-		if len(line) == 0 {
+		switch {
+		case len(line) == 0:
 			s.awaitAnswers()
 			return 0, err
+		case json.Valid(line):
+			s.count(line, true)
+			s.rest = line
+		case len(bytes.TrimSpace(line)) > 0: // the SDK would end
+			if _, err := s.send([]byte(notJSON)); err != nil {
+				return 0, err
+			}
 		}
-		s.count(line, true)
-		s.rest = line
 	}
 	n := copy(p, s.rest)
 	s.rest = s.rest[n:]
@@ -71,9 +84,16 @@ func (s *stream) end() (first bool) {
 
 // Write implements io.Writer. It is called once a message.
 func (s *stream) Write(p []byte) (int, error) {
-	n, err := s.out.Write(p)
+	n, err := s.send(p)
 	s.count(p, false)
 	return n, err
+}
+
+// send writes a message.
+func (s *stream) send(p []byte) (int, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.out.Write(p)
 }
 
 // count counts the requests of a line, or their responses.

@@ -132,16 +132,13 @@ func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier s
 	token, err := c.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if err != nil {
 		if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-			err = fmt.Errorf("status %d %s %s", refused.Response.StatusCode, refused.ErrorCode, printable(refused.ErrorDescription))
+			about := printable(refused.ErrorDescription)
+			err = fmt.Errorf("status %d %s %s", refused.Response.StatusCode, refused.ErrorCode, about)
 		}
 		return admin.Caller{}, fmt.Errorf("the provider does not redeem the code: %w", err)
 	}
 	raw, _ := token.Extra("id_token").(string)
-	late := func() time.Time { return time.Now().Add(-maxSkew) }
-	id, err := known.Verifier(&oidc.Config{ClientID: p.settings.ClientID, Now: late}).Verify(ctx, raw)
-	if expired, ok := errors.AsType[*oidc.TokenExpiredError](err); ok {
-		err = fmt.Errorf("the ID token expired at %v: compare the clocks of this machine and of the provider", expired.Expiry)
-	}
+	id, err := p.verify(ctx, known, raw)
 	if err != nil {
 		return admin.Caller{}, err
 	}
@@ -157,6 +154,22 @@ func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier s
 		return admin.Caller{}, errors.New("the ID token was issued to another client")
 	}
 	return p.caller(id.Subject, all)
+}
+
+// verify checks an ID token. It is new, so one that has expired shows that the clocks differ.
+func (p *Provider) verify(ctx context.Context, known *oidc.Provider, raw string) (*oidc.IDToken, error) {
+	c := &oidc.Config{ClientID: p.settings.ClientID}
+	id, err := known.Verifier(c).Verify(ctx, raw)
+	expired, ok := errors.AsType[*oidc.TokenExpiredError](err)
+	switch {
+	case !ok:
+		return id, err
+	case time.Since(expired.Expiry) > maxSkew:
+		return nil, fmt.Errorf("the ID token expired at %v: compare the clocks of this machine and of the provider",
+			expired.Expiry)
+	}
+	c.Now = func() time.Time { return time.Now().Add(-maxSkew) }
+	return known.Verifier(c).Verify(ctx, raw)
 }
 
 // claims are those of an ID token. A struct would take Groups for groups, too (RFC 7519 section 4).
@@ -190,7 +203,7 @@ func (p *Provider) caller(subject string, c claims) (admin.Caller, error) {
 	case p.settings.Readers != "" && slices.Contains(has, p.settings.Readers):
 		caller.Role = admin.Reader
 	default:
-		return admin.Caller{}, fmt.Errorf("%w: %s", ErrNoRole, caller.Name)
+		return admin.Caller{}, fmt.Errorf("%w: %s, in %q", ErrNoRole, caller.Name, printable(strings.Join(has, ", ")))
 	}
 	return caller, nil
 }
