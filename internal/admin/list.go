@@ -61,7 +61,7 @@ func list(s *Server, c *call, what string, each func(fn func(item any, at string
 	return page, err
 }
 
-// withTotal adds the length of the whole list to an answer of list.
+// withTotal adds the length of the whole list to a response of list.
 func withTotal(answer any, total int) any {
 	if page, ok := answer.(Page); ok {
 		page.Total = total

@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// TotalHeader is the header with the number of all entries of a report of which a part is sent.
+// TotalHeader is the header with the number of all entries of a report that is sent in part.
 const TotalHeader = "Sextant-Total"
 
 func (s *Server) report(c *call, kind string) (any, error) {

@@ -74,7 +74,7 @@ var withoutTwins = whatlanggo.Options{Blacklist: map[whatlanggo.Lang]bool{whatla
 // Base returns the language of a tag without region and script, "" if it is not a tag. Languages of a macrolanguage
 // have its code: Norwegian is no.
 func Base(tag string) string {
-	base, _, _ := language.Macro.Make(strings.TrimSpace(tag)).Raw() // Base guesses English if there is none
+	base, _, _ := language.Macro.Make(strings.TrimSpace(tag)).Raw() // Base would guess English
 	if s := base.String(); s != "und" {
 		return s
 	}
