@@ -7,8 +7,8 @@ import (
 )
 
 // Elements reads any XML file and calls fn for each element that path names, with the values of fields inside it, each
-// in the order of the file, and the fields of which a limit left out values or parts of them. Elements inside an element
-// are part of it. Errors are those of Sitemap.
+// in the order of the file. cut is set for a field if a limit left out some of its values, or parts of them. Elements
+// inside an element are part of it. Errors are those of Sitemap.
 func Elements(
 	r io.Reader, o Options, path Path, fields []Path, fn func(values [][]string, cut []bool) error,
 ) (Summary, error) {
