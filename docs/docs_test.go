@@ -106,16 +106,18 @@ func TestLinks(t *testing.T) {
 // TestCommandsNameTests checks that the tests and benchmarks exist that commands of a page name.
 func TestCommandsNameTests(t *testing.T) {
 	tests := map[string]bool{}
+	function := regexp.MustCompile(`(?m)^func (?:Test|Benchmark)(\w+)`)
+	command := regexp.MustCompile("go test[^`\n]* -(?:run|bench) '?(?:Test)?([A-Z]\\w+)")
 	_ = filepath.WalkDir(repository, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, "_test.go") {
-			for _, m := range regexp.MustCompile(`(?m)^func (?:Test|Benchmark)(\w+)`).FindAllSubmatch(testdir.Read(t, path), -1) {
+			for _, m := range function.FindAllSubmatch(testdir.Read(t, path), -1) {
 				tests[string(m[1])] = true
 			}
 		}
 		return err
 	})
 	for _, name := range pagesOfRepository(t) {
-		for _, m := range regexp.MustCompile(`go test[^`+"`"+`\n]* -(?:run|bench) '?(?:Test)?([A-Z]\w+)`).FindAllSubmatch(read(t, name), -1) {
+		for _, m := range command.FindAllSubmatch(read(t, name), -1) {
 			found := false
 			for test := range tests {
 				found = found || strings.Contains(test, string(m[1]))

@@ -62,7 +62,9 @@ func testOpening(t *testing.T, l net.Listener, scheme string, secured *tls.Confi
 			t.Errorf("/status: %d %s", code, body)
 		}
 		for _, standby := range []string{"0", "1"} {
-			if code, body := ask(scheme, "/metrics"); code != http.StatusOK || !strings.Contains(body, "\nsextant_ready 0\n") || !strings.Contains(body, "\nsextant_standing_by "+standby+"\n") {
+			code, body := ask(scheme, "/metrics")
+			if code != http.StatusOK || !strings.Contains(body, "\nsextant_ready 0\n") ||
+				!strings.Contains(body, "\nsextant_standing_by "+standby+"\n") {
 				t.Errorf("/metrics of %s: %d %s", state.Code, code, body)
 			}
 			state = StandingBy("node a crawls")

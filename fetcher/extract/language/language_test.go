@@ -67,7 +67,8 @@ func TestCorrected(t *testing.T) {
 // TestBase: a tag without a language has none, though English is the most likely one.
 func TestBase(t *testing.T) {
 	for tag, want := range map[string]string{
-		"de-CH": "de", " zh-Hant ": "zh", "nb": "no", "deu": "de", "en_US": "en", "": "", "und": "", "Deutsch": "", "x-own": "", "cmn": "zh",
+		"de-CH": "de", " zh-Hant ": "zh", "nb": "no", "deu": "de", "en_US": "en",
+		"": "", "und": "", "Deutsch": "", "x-own": "", "cmn": "zh",
 	} {
 		if base := Base(tag); base != want {
 			t.Errorf("%q: %q, want %q", tag, base, want)

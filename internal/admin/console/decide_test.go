@@ -215,7 +215,9 @@ func TestDeletionGroups(t *testing.T) {
 	})
 	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/deletions")
 	for _, want := range []string{
-		"Pending: 10 deletions.", "10 deletions, the newest first", "By host", "By reason", "By class", `<th scope="row" class="wide">edit 17</th><td class="num">8</td>`, `href="/deletions?edit=17"`, `href="/deletions?host=http%3A%2F%2Fx.test"`,
+		"Pending: 10 deletions.", "10 deletions, the newest first", "By host", "By reason", "By class",
+		`<th scope="row" class="wide">edit 17</th><td class="num">8</td>`,
+		`href="/deletions?edit=17"`, `href="/deletions?host=http%3A%2F%2Fx.test"`,
 		`<input type="hidden" name="reason" value="rules"><input type="hidden" name="edit" value=""><input type="hidden" name="up_to" value="44"><button class="danger">Release 8</button>`, "404 Not Found",
 		"when its host is well", `<span class="tag bad">ill</span>`, `<td class="num">12</td>`,
 	} {
@@ -333,7 +335,10 @@ func TestReportsAreCut(t *testing.T) {
 		_, _ = w.Write([]byte(many))
 	}))
 	_, body := visitPage(t, c, "/reports/changes?since=7d&host=x.test")
-	for _, want := range []string{`rel="next" href="/reports/changes?from=100&amp;host=x.test&amp;since=7d"`, `aria-sort="descending"`, "1\u202f203 changes, from number 1<", `href="/api/v1/report/changes?format=csv&amp;host=x.test&amp;pages=0&amp;since=7d&amp;sort=-at&amp;top=0"`} {
+	for _, want := range []string{
+		`rel="next" href="/reports/changes?from=100&amp;host=x.test&amp;since=7d"`, `aria-sort="descending"`, "1\u202f203 changes, from number 1<",
+		`href="/api/v1/report/changes?format=csv&amp;host=x.test&amp;pages=0&amp;since=7d&amp;sort=-at&amp;top=0"`,
+	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in\n%.3000s", want, body)
 		}

@@ -71,7 +71,9 @@ func TestHostileTextIsShown(t *testing.T) {
 			"GET /host":      admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}, Pages: &meter.HostPagesStatus{LogIns: []string{bad}}},
 			"GET /urls":      map[string]any{"items": []report.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
 		}))
-		for _, path := range []string{"/", "/hosts?sort=-urls", "/hosts?show=waiting", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x"} {
+		for _, path := range []string{
+			"/", "/hosts?sort=-urls", "/hosts?show=waiting", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x",
+		} {
 			code, body := visitPage(t, c, path)
 			if code != http.StatusOK {
 				t.Errorf("%s with %.20q: %d", path, bad, code)
