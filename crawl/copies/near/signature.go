@@ -131,8 +131,6 @@ func DecodeSignature(b []byte) (Signature, error) {
 // numberSet is the sketch of numbers.
 type numberSet [numeralBits / 32]uint32
 
-func (n *numberSet) toggle(i uint64) { n[i/32] ^= 1 << (i % 32) }
-
 // differ counts the bits that differ, except those in the masks.
 func (n *numberSet) differ(o *numberSet, but ...*numberSet) (count int) {
 	for i := range n {
