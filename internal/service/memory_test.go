@@ -22,8 +22,8 @@ func TestMemtableOf(t *testing.T) {
 		stores int
 		want   int64
 	}{
-		{1 << 30, 1, 8 * mib}, {1 << 30, 2, 6 * mib}, {1 << 30, 4, 3 * mib}, {1 << 30, 100, 2 * mib},
-		{8 << 30, 4, 8 * mib}, {256 * mib, 2, 2 * mib}, {NoMemoryLimit, 9, 8 * mib},
+		{1 << 30, 1, 4 * mib}, {1 << 30, 2, 4 * mib}, {1 << 30, 4, 3 * mib}, {1 << 30, 100, 2 * mib},
+		{8 << 30, 4, 4 * mib}, {256 * mib, 2, 2 * mib}, {NoMemoryLimit, 9, 4 * mib},
 	} {
 		if got := memtableOf(c.budget, c.stores); got != c.want {
 			t.Errorf("%d bytes over %d stores: memtables of %d instead of %d", c.budget, c.stores, got, c.want)

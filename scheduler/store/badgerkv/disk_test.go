@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -49,19 +51,39 @@ func TestMemtableAfterCrash(t *testing.T) {
 		}
 		// The directory as it is now is what a crash would leave.
 		crashed := copied(t, dir)
-		if size, err := memtableFor(crashed, small); size != left || err != nil {
-			t.Errorf("memtables of %d after a crash with %d, %v", size, left, err)
-		}
 		again := open(t, crashed, Options{MinFree: -1, MemtableBytes: small})
 		if again.o.MemtableBytes != left {
-			t.Errorf("opened with memtables of %d", again.o.MemtableBytes)
+			t.Errorf("memtables of %d after a crash with %d", again.o.MemtableBytes, left)
 		}
 		if n := stored(t, again); n != values {
 			t.Errorf("%d of %d values are there", n, values)
 		}
 		closeEngine(t, again)
-		if size, err := memtableFor(crashed, small); size != small || err != nil {
-			t.Errorf("memtables of %d after a clean stop, %v", size, err)
+		if again = open(t, crashed, Options{MinFree: -1, MemtableBytes: small}); again.o.MemtableBytes != small {
+			t.Errorf("memtables of %d after a clean stop", again.o.MemtableBytes)
+		}
+		closeEngine(t, again)
+	}
+}
+
+// TestLargeTables: the levels of Badger are as large as its tables allow.
+func TestLargeTables(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		bytes int64
+		level int64
+	}{{largeTables - 1, 32 << 20}, {largeTables, 128 << 20}} {
+		name := filepath.Join(dir, "000001.sst")
+		if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, c.bytes)); err != nil { // a hole
+			t.Fatal(err)
+		}
+		o := Options{}
+		o.fill()
+		if err := o.fit(dir); err != nil {
+			t.Fatal(err)
+		}
+		if got := badgerOptions(dir, o).BaseLevelSize; got != c.level {
+			t.Errorf("tables of %d bytes: a level of %d, want %d", c.bytes, got, c.level)
 		}
 	}
 }

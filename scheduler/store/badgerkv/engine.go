@@ -1,8 +1,8 @@
 // Package badgerkv implements kv.Engine on Badger, in a directory that it locks. Segments of bodies are files beside
-// Badger's. Values longer than Options.longValue (314 KiB by default) are stored in Badger's value log; see
+// Badger's. Values longer than Options.longValue (157 KiB by default) are stored in Badger's value log; see
 // collectGarbage for when its files are removed.
 //
-// Memory: at most five memtables of MemtableBytes and a third, 53 MiB with the default and 11 MiB until 8 MiB were
+// Memory: at most five memtables of MemtableBytes and a third, 27 MiB with the default and 6 MiB until 4 MiB were
 // written, and tables under construction, see badgerOptions. Tables are read through the page cache (no compression, no
 // block cache), which the kernel reclaims when needed.
 package badgerkv

@@ -36,7 +36,7 @@ func openFiles(dir string, o *Options) (lock *os.File, db *badger.DB, err error)
 		return nil, nil, err
 	}
 	if err = tidy(lock, *o); err == nil {
-		o.MemtableBytes, err = memtableFor(dir, o.MemtableBytes)
+		err = o.fit(dir)
 	}
 	if err == nil {
 		db, err = openBadger(dir, *o)
@@ -47,18 +47,28 @@ func openFiles(dir string, o *Options) (lock *os.File, db *badger.DB, err error)
 	return lock, db, nil
 }
 
-// memtableFor returns a memtable size, at least size, that fits the memtables left by a crash. Badger's file of a
-// memtable is twice as large.
-func memtableFor(dir string, size int64) (int64, error) {
-	left, err := filepath.Glob(filepath.Join(dir, "*.mem"))
-	for _, name := range left {
-		file, err := os.Stat(name)
-		if err != nil {
-			return size, err
+// fit adapts the sizes to the files of a database. Memtables left by a crash must fit; Badger's file of a memtable is
+// twice as large.
+func (o *Options) fit(dir string) error {
+	files, err := os.ReadDir(dir)
+	var tables int64
+	for _, file := range files {
+		ext := filepath.Ext(file.Name())
+		if ext != ".mem" && ext != ".sst" {
+			continue
 		}
-		size = max(size, (file.Size()+1)/2)
+		info, err := file.Info()
+		if err != nil {
+			return err
+		}
+		if ext == ".sst" {
+			tables += info.Size()
+		} else {
+			o.MemtableBytes = max(o.MemtableBytes, (info.Size()+1)/2)
+		}
 	}
-	return size, err
+	o.large = tables >= largeTables
+	return err
 }
 
 // prepare checks the directory before Badger does: with its manifest lost, Badger would remove all tables as unknown

@@ -24,12 +24,14 @@ type Options struct {
 	ReadOnly bool
 	// Expires returns the time, in seconds since 1970, at which a key may be removed; 0: never. nil: no key expires.
 	Expires func(key, value []byte) uint64
+
+	large bool // the tables had largeTables when the database was opened
 }
 
 // Limits and defaults.
 const (
 	DefaultMinFree       = 512 << 20
-	DefaultMemtableBytes = 8 << 20
+	DefaultMemtableBytes = 4 << 20
 	MinMemtableBytes     = 1 << 20
 )
 
@@ -78,11 +80,14 @@ func badgerOptions(dir string, o Options) badger.Options {
 	// Compaction. Level 0 absorbs bursts: writers wait only when it holds six times the tables at which its compaction
 	// begins, which costs disk and not memory. The next level is larger than what level 0 passes to it at a time, or it
 	// would overflow each time and keep level 0 waiting; Badger then merges level 0 into one table, for which it takes
-	// 256 MiB at once. Two compactors are the fewest that Badger allows, and each works on up to five ranges of keys at
-	// a time.
-	b.NumLevelZeroTables = int(min(max(levelZeroBytes/o.MemtableBytes, 4), 10))
+	// 256 MiB at once. Compacting level 0 maps all of it, all of the next level and the result: both are small while
+	// the database is, and large later, when the levels below are written less often for it. Two compactors are the
+	// fewest that Badger allows, and each works on up to five ranges of keys at a time.
+	b.NumLevelZeroTables, b.BaseLevelSize = 4, 32<<20
+	if o.large {
+		b.NumLevelZeroTables, b.BaseLevelSize = 10, 128<<20
+	}
 	b.NumLevelZeroTablesStall = 6 * b.NumLevelZeroTables
-	b.BaseLevelSize = baseLevelBytes
 	b.LevelSizeMultiplier = 10
 	b.NumCompactors = 2
 
@@ -101,10 +106,8 @@ func badgerOptions(dir string, o Options) badger.Options {
 	return b
 }
 
-const (
-	levelZeroBytes = 80 << 20
-	baseLevelBytes = 128 << 20
-)
+// largeTables is the size of all tables, about 800,000 known URLs, from which Badger's levels are large.
+const largeTables = 256 << 20
 
 // longValue returns the length from which values enter the value log: a quarter of what Badger accepts in one
 // transaction, so that a page with a shorter body fits.
