@@ -23,7 +23,7 @@ type Explainer struct {
 // Explained is the decision about one URL as a newly discovered link, with its reasons.
 type Explained struct {
 	URL weburl.URL // after the query filter: the one that is crawled
-	// Gates are the answers of all active gates, in order.
+	// Gates holds the result of each active gate, in order.
 	Gates []crawlspace.GateAnswer
 	// Refused is the gate that excludes the URL, or nil.
 	Refused *crawlspace.Reason

@@ -93,7 +93,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	return out, nil
 }
 
-// replace replaces the configuration, whose text is before.
+// replace writes text to the configuration's file, and keeps before, the text that it had, as a version.
 func (s *Server) replace(c *call, path string, before, text []byte) (kept string, err error) {
 	if kept, err = s.config.History().Keep(before, time.Now()); err != nil {
 		return "", err

@@ -21,8 +21,8 @@ type Parameter struct {
 	Required    bool
 }
 
-// Reads returns them in the order of the API's description, which has their words. It reads only lines of the forms
-// that the description has; a test holds the result against a whole reader of such files.
+// Reads returns the routes that only read, in the order of openapi.yaml, from which it takes their parameters and
+// descriptions. It parses only the forms of lines that openapi.yaml has; a test compares it with a YAML parser.
 var Reads = sync.OnceValue(func() []Read {
 	d := description{shared: map[string]Parameter{}, fields: regexp.MustCompile(
 		`\{name: (\w+), in: query, (required: true, )?description: (.+?), schema: \{type: (\w+)(?:, enum: \[([^\]]+)\])?`)}
