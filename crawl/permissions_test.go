@@ -1,8 +1,13 @@
 package crawl
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,6 +116,28 @@ func TestPermissionsChange(t *testing.T) {
 	b.once(at + "/b")
 	if n := lastStatus(site, "/b"); n != 304 {
 		t.Errorf("without permissions a request is answered with %d", n)
+	}
+}
+
+// TestPermissionsLost: the log warns once when the pages of a site no longer have their permissions.
+func TestPermissionsLost(t *testing.T) {
+	var served atomic.Int64
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if served.Add(1) <= 30 {
+			w.Header().Set("X-Allow", "staff")
+		}
+		_, _ = fmt.Fprintf(w, "<title>t</title>text of %s", r.URL.Path)
+		for i := range 60 {
+			_, _ = fmt.Fprintf(w, `<a href="/page%d">x</a>`, i)
+		}
+	}))
+	defer site.Close()
+	var log bytes.Buffer // the handler locks it
+	b := newBench(t, site.URL+"/")
+	b.settings.Inside, b.log = permissionFields(), slog.NewTextHandler(&log, nil)
+	b.once()
+	if n := strings.Count(log.String(), "the last pages have no permissions"); n != 1 {
+		t.Errorf("%d warnings, want 1:\n%s", n, log.String())
 	}
 }
 

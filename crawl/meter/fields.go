@@ -11,7 +11,7 @@ import (
 // Fields counts the pages searched for fields since the process started. The zero value counts none.
 type Fields struct {
 	mu     sync.Mutex
-	fields map[string]*FieldStatus
+	fields map[string]*fieldCount
 	failed map[string]int64
 	main   MainStatus
 }
@@ -47,18 +47,32 @@ type FieldStatus struct {
 	Cut   int64  `json:"cut"`   // of these, with a part of their content
 }
 
-// Add counts a page that was searched for a field.
-func (f *Fields) Add(name string, found, cut bool) {
+type fieldCount struct {
+	FieldStatus
+	missed int64 // pages without it since the last one with it
+}
+
+// lostAfter is the number of pages in a row that must lack a field that most pages had.
+const lostAfter = 10
+
+// Add counts a page that was searched for a field. It reports once that most pages had the field and the last ones lack
+// it.
+func (f *Fields) Add(name string, found, cut bool) (lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fields == nil {
-		f.fields = map[string]*FieldStatus{}
+		f.fields = map[string]*fieldCount{}
 	}
 	if f.fields[name] == nil {
-		f.fields[name] = &FieldStatus{Name: name}
+		f.fields[name] = &fieldCount{FieldStatus: FieldStatus{Name: name}}
 	}
 	s := f.fields[name]
 	s.Pages, s.Empty, s.Cut = s.Pages+1, s.Empty+one(!found), s.Cut+one(cut)
+	if s.missed++; found {
+		s.missed = 0
+	}
+	before := s.Pages - lostAfter
+	return s.missed == lostAfter && before > 0 && 2*(s.Pages-s.Empty) >= before
 }
 
 // Fail counts a page that could not be searched.
@@ -83,7 +97,7 @@ func (f *Fields) Status() *FieldsStatus {
 		s.Main = &main
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.fields)) {
-		s.Fields = append(s.Fields, *f.fields[name])
+		s.Fields = append(s.Fields, f.fields[name].FieldStatus)
 	}
 	return s
 }

@@ -240,7 +240,10 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 		}
 		values, cut := in.valuesOf(f.Name)
 		found := len(values) > 0
-		v.meter.Fields.Add(f.Name, found, cut)
+		if lost := v.meter.Fields.Add(f.Name, found, cut); lost && f.Name == push.MetaAllow {
+			v.log.Warn("the last pages have no permissions, so no user finds them: has the site changed? "+
+				"Look at a page with sextant fetch, and adapt the Field", "field", f.Name, "url", v.lease.URL.String())
+		}
 		all = all && (found || f.Name == push.MetaDeny)
 		if found || f.Name == push.MetaDeny || result.Reason != scheduler.NoReason {
 			continue
