@@ -69,7 +69,7 @@ func (p Proxy) parse() (u *url.URL, hostPort string, err error) {
 // response), because a proxy that lost its own connection reports the same.
 type proxyError struct {
 	status int    // of the proxy's response, 0 if there was none
-	said   string // the response's text about its cause
+	reason string // the response's text about its cause
 	err    error
 }
 
@@ -77,8 +77,8 @@ func (e *proxyError) Error() string {
 	switch {
 	case e.status == http.StatusProxyAuthRequired:
 		return "the proxy requires other credentials (407): set the proxy's user and password"
-	case e.said != "":
-		return fmt.Sprintf("the proxy itself responds: %d %s (%q)", e.status, http.StatusText(e.status), e.said)
+	case e.reason != "":
+		return fmt.Sprintf("the proxy itself responds: %d %s (%q)", e.status, http.StatusText(e.status), e.reason)
 	case e.status != 0:
 		return fmt.Sprintf("the proxy refuses to connect: %d %s", e.status, http.StatusText(e.status))
 	}

@@ -21,22 +21,22 @@ func (f *Fetcher) proxyPage(u *url.URL, resp *http.Response) *proxyError {
 	case resp.StatusCode == http.StatusProxyAuthRequired, resp.Header.Get("Proxy-Authenticate") != "":
 		return &proxyError{status: http.StatusProxyAuthRequired}
 	}
-	said := proxyStatus(resp.Header.Values("Proxy-Status"))
-	if said == "" {
-		said = resp.Header.Get("X-Squid-Error")
+	reason := proxyStatus(resp.Header.Values("Proxy-Status"))
+	if reason == "" {
+		reason = resp.Header.Get("X-Squid-Error")
 	}
-	if said == "" {
+	if reason == "" {
 		return nil
 	}
 	return &proxyError{
-		status: resp.StatusCode, said: said[:min(len(said), maxHeaderText)],
+		status: resp.StatusCode, reason: reason[:min(len(reason), maxHeaderText)],
 	}
 }
 
 // proxyStatus returns the error, "" for none, of the last member of Proxy-Status, which is that of the nearest proxy.
 // The values are a list of structured fields (RFC 9651).
 func proxyStatus(values []string) string {
-	said, quoted := "", false
+	reason, quoted := "", false
 	all := strings.Join(values, ",") + ","
 	for start, i := 0, 0; i < len(all); i++ {
 		switch c := all[i]; {
@@ -47,13 +47,13 @@ func proxyStatus(values []string) string {
 		case quoted || c != ';' && c != ',':
 		default:
 			if word, ok := strings.CutPrefix(strings.Trim(all[start:i], " \t"), "error="); ok {
-				said = word
+				reason = word
 			}
 			start = i + 1
 			if c == ',' && start < len(all) {
-				said = ""
+				reason = ""
 			}
 		}
 	}
-	return said
+	return reason
 }

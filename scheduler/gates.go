@@ -82,8 +82,8 @@ func (f *Frontier) closeUntil(h *host, at int64, why Closing) {
 	}
 }
 
-// lasting returns the host's gate without a Throttle's hours, which need no storing.
-func (h *host) lasting() int64 {
+// storedGate returns the host's gate without a Throttle's hours, which need no storing.
+func (h *host) storedGate() int64 {
 	switch {
 	case h.why != ByHours:
 		return h.gate
@@ -102,7 +102,7 @@ func (f *Frontier) reopen() {
 	for _, h := range f.hosts {
 		if h.why == ByHours && h.list == resting {
 			f.tally(h, -1)
-			h.gate, h.why = h.lasting(), ByThrottle
+			h.gate, h.why = h.storedGate(), ByThrottle
 			f.tally(h, 1)
 			f.place(h, false)
 		}
@@ -189,7 +189,7 @@ func (f *Frontier) saveGates(ctx context.Context, of *share, name ValueName) err
 		b = binary.BigEndian.AppendUint64(b, uint64(f.time(of.lostAt).UnixNano()))
 	}
 	for _, h := range f.hosts {
-		if at := h.lasting(); h.share == of && h.unsaved && at > now {
+		if at := h.storedGate(); h.share == of && h.unsaved && at > now {
 			b = append(b, h.key[:]...)
 			b = binary.BigEndian.AppendUint64(b, uint64(f.time(at).UnixNano()))
 		}

@@ -109,7 +109,7 @@ func (l *live) known() bool {
 // run, even after a crash, would let the host rest equally long without it. It also returns the gate that is stored.
 func (f *Frontier) changedState(h *host, origin string) (*HostState, int64) {
 	covered, _ := h.pause(f.set, f.set.wholeThrottle(h))
-	gate := h.lasting()
+	gate := h.storedGate()
 	if gate <= f.now()+int64(covered) {
 		gate = 0
 	}

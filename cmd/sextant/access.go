@@ -146,7 +146,7 @@ func printToken(c *cli.Context) error {
 	if err := admin.CheckToken(path); err != nil && !errors.Is(err, os.ErrPermission) { // naming it requires no right to read it
 		return err
 	}
-	return say(c, map[string]string{"role": role.String(), "file": path}, path)
+	return printResult(c, map[string]string{"role": role.String(), "file": path}, path)
 }
 
 // listenLoopback listens on a loopback address, for services without tokens.

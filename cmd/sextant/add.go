@@ -25,7 +25,7 @@ func add(c *cli.Context) error {
 		if s.Result == crawl.SubmitQueued || s.Result == crawl.SubmitWaiting {
 			words = fmt.Sprintf("%s: %s in %s", s.Canonical, s.Result, s.Fifo)
 		}
-		if err := say(c, s, words); err != nil {
+		if err := printResult(c, s, words); err != nil {
 			return err
 		}
 	}

@@ -36,7 +36,8 @@ func backup(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return say(c, map[string]any{"file": name, "bytes": length}, fmt.Sprintf("backup of %s in %s", size(length), name))
+	words := fmt.Sprintf("backup of %s in %s", size(length), name)
+	return printResult(c, map[string]any{"file": name, "bytes": length}, words)
 }
 
 // writeBackup writes a backup by the service, or from the store if none runs.

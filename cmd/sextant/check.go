@@ -118,7 +118,7 @@ func showFinding(c *cli.Context, f admin.Finding) error {
 	if f.Severity != "error" {
 		line = paint(doubtful, f.Severity+": ") + f.String()
 	}
-	return say(c, f, line)
+	return printResult(c, f, line)
 }
 
 // showPatterns prints the patterns of a Crawler's rules on request.
@@ -138,7 +138,7 @@ func showPattern(c *cli.Context, p actionrules.Pattern) error {
 	record := map[string]any{
 		"file": p.At.File, "line": p.At.Line, "column": p.At.Column, "value": p.Value, "regexp": p.Regexp,
 	}
-	return say(c, record, fmt.Sprintf("%s: %s  ->  %s", p.At, p.Value, p.Regexp))
+	return printResult(c, record, fmt.Sprintf("%s: %s  ->  %s", p.At, p.Value, p.Regexp))
 }
 
 // unmatched warns of rules and Refresh elements of a Crawler that match no URL in its store. Rules that ignore are not

@@ -40,7 +40,7 @@ func configHistory(c *cli.Context) error {
 		return err
 	case verb == "history":
 		for i, v := range versions {
-			if err := say(c, v, fmt.Sprintf("%4d  %s  %d bytes", i+1, clock.Local(v.Kept), v.Bytes)); err != nil {
+			if err := printResult(c, v, fmt.Sprintf("%4d  %s  %d bytes", i+1, clock.Local(v.Kept), v.Bytes)); err != nil {
 				return err
 			}
 		}
@@ -69,7 +69,7 @@ func configHistory(c *cli.Context) error {
 		return declined(err)
 	}
 	_ = answer.Body.Close()
-	return saidDone(c, "rolled back to the version of "+clock.Local(kept))
+	return printDone(c, "rolled back to the version of "+clock.Local(kept))
 }
 
 // versionOf returns the text of the first of some versions that differs from other, and when it was kept.

@@ -58,7 +58,7 @@ func decideDeletions(c *cli.Context, do string, q admin.DeletionQuery) error {
 	case err != nil:
 		return err
 	case c.Bool("json") || !none && (do == "release" || done.Deletions > 0):
-		err = say(c, &done, words)
+		err = printResult(c, &done, words)
 	case !none:
 		return no(errors.New(done.Stay()))
 	}
@@ -96,7 +96,7 @@ func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 	if c.Bool("yes") || n <= admin.ReleasedUnasked {
 		return nil
 	}
-	return sure(c, "deletions release", what, "nothing was released")
+	return confirm(c, "deletions release", what, "nothing was released")
 }
 
 // deletionQuery reads the flags that select deletions.

@@ -72,5 +72,5 @@ func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin
 }
 
 func showUnreadable(c *cli.Context, raw string, err error) error {
-	return say(c, admin.Unreadable{URL: raw, Error: err.Error()}, fmt.Sprintf("%s: cannot be crawled: %v", raw, err))
+	return printResult(c, admin.Unreadable{URL: raw, Error: err.Error()}, fmt.Sprintf("%s: cannot be crawled: %v", raw, err))
 }

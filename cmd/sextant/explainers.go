@@ -46,7 +46,7 @@ func explainers(c *cli.Context) ([]*explainedCrawler, error) {
 	for _, crawler := range crawlers {
 		home := service.HomeOf(parsed, crawler, c.String("data"), database)
 		x := &explainedCrawler{name: crawler.Name, home: home, settings: crawlSettings(crawler)}
-		if err := x.know(c, admin.Knowledge{}); err != nil {
+		if err := x.load(c, admin.Knowledge{}); err != nil {
 			if _, _, full := loadConfig(c); full != nil {
 				return nil, full
 			}
@@ -57,8 +57,8 @@ func explainers(c *cli.Context) ([]*explainedCrawler, error) {
 	return all, nil
 }
 
-// know creates the explainer with the data of a store.
-func (x *explainedCrawler) know(c *cli.Context, known admin.Knowledge) error {
+// load creates the explainer with the data of a store.
+func (x *explainedCrawler) load(c *cli.Context, known admin.Knowledge) error {
 	explainer, err := admin.NewExplainer(x.settings, known)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func withAllKnowledge(c *cli.Context, all []*explainedCrawler, chosen []int, fn 
 		fn = func() error {
 			return withKnowledge(c, x.home, x.name, func(known admin.Knowledge) error {
 				if known.Lookup != nil {
-					if err := x.know(c, known); err != nil {
+					if err := x.load(c, known); err != nil {
 						return fmt.Errorf("%s: %w", x.name, err)
 					}
 				}

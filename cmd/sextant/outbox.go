@@ -40,7 +40,7 @@ func outbox(c *cli.Context) error {
 		return err
 	})
 	if err == nil {
-		err = say(c, admin.DecidedLetters{DeadLetters: n}, admin.Count(n, "dead letter")+" "+done)
+		err = printResult(c, admin.DecidedLetters{DeadLetters: n}, admin.Count(n, "dead letter")+" "+done)
 	}
 	if err == nil && n == 0 && !d.All {
 		return no(fmt.Errorf("no dead letter matches: sextant outbox --state dead lists them"))

@@ -23,5 +23,5 @@ func refresh(c *cli.Context) error {
 		words += "\n" + admin.Count(done.HeldUp, "URL") + " of these could not be requested recently, and wait until " +
 			"robots.txt, proxy or log-in is available: sextant explain shows which"
 	}
-	return say(c, done, words)
+	return printResult(c, done, words)
 }

@@ -32,7 +32,7 @@ func remove(c *cli.Context) error {
 	if len(done.Roots) > 0 {
 		words += "\nroots of the configuration stay: " + join(done.Roots)
 	}
-	return say(c, done, words)
+	return printResult(c, done, words)
 }
 
 // askRemoval asks for confirmation of a large removal, on a terminal; elsewhere --yes confirms.
@@ -46,19 +46,19 @@ func askRemoval(c *cli.Context, selection admin.Selection) error {
 		return err
 	}
 	what := fmt.Sprintf("%s and deletes %s", admin.Count(n.URLs, "URL"), admin.Count(n.Documents, "document"))
-	return sure(c, "remove", "forgets "+what, "nothing was removed")
+	return confirm(c, "remove", "forgets "+what, "nothing was removed")
 }
 
-// sure asks on a terminal whether to continue; does describes the command's effect. Without a terminal it returns an
+// confirm asks on a terminal whether to continue; does describes the command's effect. Without a terminal it returns an
 // error that requires --yes.
-func sure(c *cli.Context, command, does, nothing string) error {
+func confirm(c *cli.Context, command, does, nothing string) error {
 	in, isFile := c.App.Reader.(*os.File)
 	if !isFile || !term.IsTerminal(int(in.Fd())) {
 		return wrongUse("%s %s: if that is intended, add --yes", command, does)
 	}
 	fmt.Fprintf(c.App.ErrWriter, "This %s. Continue? [y/N] ", does)
 	line, err := bufio.NewReader(in).ReadString('\n')
-	if said := strings.ToLower(strings.TrimSpace(line)); err == nil && (said == "y" || said == "yes") {
+	if reply := strings.ToLower(strings.TrimSpace(line)); err == nil && (reply == "y" || reply == "yes") {
 		return nil
 	}
 	return no(errors.New(nothing))

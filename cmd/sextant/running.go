@@ -16,7 +16,7 @@ func pause(c *cli.Context) error {
 	if err := client.Post(c.Context, "/pause", nil, nil, new(struct{})); err != nil {
 		return err
 	}
-	return saidDone(c, "paused")
+	return printDone(c, "paused")
 }
 
 // resume ends a pause. Without a service it ends the pause that a previous service stored, so that run --once can end.
@@ -24,7 +24,7 @@ func resume(c *cli.Context) error {
 	if err := ask(c, toChange, func(client *admin.Client) error { return client.Post(c.Context, "/resume", nil, nil, new(struct{})) }); err != nil {
 		return err
 	}
-	return saidDone(c, "resumed")
+	return printDone(c, "resumed")
 }
 
 func reload(c *cli.Context) error {
@@ -41,7 +41,7 @@ func reload(c *cli.Context) error {
 	if len(done.AfterRestart) > 0 {
 		said += "; changed, but takes effect only after a restart: " + join(done.AfterRestart)
 	}
-	return saidDone(c, said)
+	return printDone(c, said)
 }
 
 // yesToEdit is the operator's approval of deletions by changed rules. It has no environment variable, which would
@@ -65,7 +65,7 @@ func ready(c *cli.Context) error {
 	if err := client.Ready(c.Context); err != nil {
 		return no(err)
 	}
-	return saidDone(c, "ready")
+	return printDone(c, "ready")
 }
 
 func console(c *cli.Context) error {
@@ -77,5 +77,5 @@ func console(c *cli.Context) error {
 	if err := client.Get(c.Context, "/console", nil, &at); err != nil {
 		return err
 	}
-	return say(c, at, at.URL+"\nsign in with the operator's token: cat "+manual.Quoted(at.TokenFile))
+	return printResult(c, at, at.URL+"\nsign in with the operator's token: cat "+manual.Quoted(at.TokenFile))
 }

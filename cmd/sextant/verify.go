@@ -22,7 +22,7 @@ func verify(c *cli.Context) error {
 			name += ": "
 		}
 		sums := fmt.Sprintf("%s%s, %s", name, admin.Count(v.URLs, "URL"), admin.Count(len(v.Faults), "fault"))
-		return say(c, v, strings.Join(append(v.Faults, sums), "\n"))
+		return printResult(c, v, strings.Join(append(v.Faults, sums), "\n"))
 	})
 	if err == nil && faults > 0 {
 		return no(nil)

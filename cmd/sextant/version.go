@@ -55,7 +55,7 @@ func build() buildInfo {
 }
 
 func printVersion(c *cli.Context) error {
-	return say(c, build(), "sextant "+versionWords())
+	return printResult(c, build(), "sextant "+versionWords())
 }
 
 // versionWords returns the output of --version.

@@ -55,13 +55,13 @@ func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) } //nolint
 
 func join(parts []string) string { return strings.Join(parts, ", ") }
 
-// saidDone prints that a command is done, in a word.
-func saidDone(c *cli.Context, word string) error {
-	return say(c, map[string]string{"result": word}, word)
+// printDone prints that a command is done, in a word.
+func printDone(c *cli.Context, word string) error {
+	return printResult(c, map[string]string{"result": word}, word)
 }
 
-// say prints v as JSON, or words as text.
-func say(c *cli.Context, v any, words string) error {
+// printResult prints v as JSON, or words as text.
+func printResult(c *cli.Context, v any, words string) error {
 	return show(c, v, func() error {
 		_, err := fmt.Fprintln(c.App.Writer, words)
 		return err

@@ -42,12 +42,12 @@ func isOver(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
 
 // directiveFlags returns the stored form of the directives.
 func directiveFlags(d extract.Directives) (flags scheduler.Directives) {
-	for _, said := range [...]struct {
+	for _, directive := range [...]struct {
 		yes  bool
 		flag scheduler.Directives
 	}{{d.NoIndex, scheduler.NoIndex}, {d.NoFollow, scheduler.NoFollow}, {d.NoSnippet, scheduler.NoSnippet}, {d.NoArchive, scheduler.NoArchive}} {
-		if said.yes {
-			flags |= said.flag
+		if directive.yes {
+			flags |= directive.flag
 		}
 	}
 	return flags

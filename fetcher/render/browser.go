@@ -159,8 +159,8 @@ func (b *browser) awaitStart(ctx context.Context) (*browser, error) {
 	}
 	b.end()
 	words := "it does not respond: " + err.Error()
-	if said := b.words.String(); said != "" {
-		words = said
+	if output := b.words.String(); output != "" {
+		words = output
 	}
 	hint := ""
 	if strings.Contains(words, "no-sandbox") || strings.Contains(words, "sandbox!") {

@@ -131,28 +131,28 @@ func AnswerOf(s *StoredExplanation) Answer {
 		a.addDeletion(s)
 	case scheduler.FateBodyLost:
 		a.Why = because
-		a.say(words)
+		a.addReason(words)
 	case scheduler.FatePending:
 		a.Why = "it waits to be fetched"
 		if because != "" {
 			a.Why = a.Why + ": " + because
 		}
-		a.say(words)
+		a.addReason(words)
 	case scheduler.FateTemporary:
 		a.Why = because
-		a.say(words)
+		a.addReason(words)
 		a.Notes = append(a.Notes, fmt.Sprintf("Consecutive failed visits: %d. It is retried automatically.", u.Errors))
 	case scheduler.FateSource:
 		a.Why = "it leads to documents, but is not a document itself"
 		if because != "" && a.Reason != scheduler.ReasonSource {
 			a.Notes = append(a.Notes, "At the last visit: "+because+".")
-			a.say(words)
+			a.addReason(words)
 		}
 	case scheduler.FateNoindexPage, scheduler.FateNoindexRule, scheduler.FateKilled, scheduler.FateExcluded, scheduler.FateElsewhere,
 		scheduler.FateRobots, scheduler.FateAddress, scheduler.FateDuplicate, scheduler.FateNearDuplicate, scheduler.FateCanonical,
 		scheduler.FateRedirect, scheduler.FatePermanent, scheduler.FateNoDocument:
 		a.Why, a.Other = because, words.other(u)
-		a.say(words)
+		a.addReason(words)
 		a.ends(s)
 		if because == "" {
 			a.Why, a.Help = "the reason why it has no document is unknown", "Recrawl it, or use a dry run to see what would be pushed."
@@ -199,8 +199,8 @@ func (a *Answer) refused(o *push.Listed) {
 	a.Help = "Correct the reported problem, then send it again: sextant outbox retry, or the dead letters in the console."
 }
 
-// say adds the consequences of a reason, and remedies.
-func (a *Answer) say(t reasonText) {
+// addReason adds the consequences of a reason, and remedies.
+func (a *Answer) addReason(t reasonText) {
 	if t.note != "" {
 		a.Notes = append(a.Notes, t.note)
 	}

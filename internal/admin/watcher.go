@@ -247,7 +247,7 @@ const illNoted = 20
 
 func (w *watcher) fellIll(ctx context.Context, c Crawler, before, now *sighting) {
 	n := 0
-	tell := func(kind string, these, those map[string]bool) {
+	emit := func(kind string, these, those map[string]bool) {
 		for host := range these {
 			if those[host] {
 				continue
@@ -257,8 +257,8 @@ func (w *watcher) fellIll(ctx context.Context, c Crawler, before, now *sighting)
 			}
 		}
 	}
-	tell(events.Ill, now.ill, before.ill)
-	tell(events.Well, before.ill, now.ill)
+	emit(events.Ill, now.ill, before.ill)
+	emit(events.Well, before.ill, now.ill)
 	if n > illNoted {
 		w.note(ctx, c, events.Event{Kind: events.Ill, Text: fmt.Sprintf("%d more hosts became ill or well at once", n-illNoted)})
 	}

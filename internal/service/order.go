@@ -51,7 +51,7 @@ func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	group.Go(func() error { return s.notices.Run(told) })
 	group.Go(func() error { return s.watch(door) })
 	group.Go(func() error { return s.limitMemory(door) })
-	group.Go(func() error { return s.tell(door) })
+	group.Go(func() error { return s.notifySystemd(door) })
 	group.Go(func() error { return s.stopSlowly(door) })
 	group.Go(func() error {
 		defer closeDoor()
@@ -157,15 +157,15 @@ func (s *Service) reloadChanged(ctx context.Context) {
 	}
 }
 
-// tell notifies systemd that the service is ready once every Crawler crawls, and later of its state. From then on it
-// obeys SIGHUP; an earlier one is not lost.
-func (s *Service) tell(ctx context.Context) error {
+// notifySystemd notifies systemd that the service is ready once every Crawler crawls, and later of its state. From then
+// on it obeys SIGHUP; an earlier one is not lost.
+func (s *Service) notifySystemd(ctx context.Context) error {
 	if s.alive(ctx) != nil { // it ended before it crawled
 		return nil
 	}
 	s.notify.ready(s.words(ctx))
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.keepTelling(ctx) })
+	group.Go(func() error { return s.keepNotifying(ctx) })
 	group.Go(func() error { return s.keepAlive(ctx) })
 	group.Go(func() error {
 		for {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepTelling and keepAlive run in goroutines of Service.Run. Patience starts one of its own,
+// keepNotifying and keepAlive run in goroutines of Service.Run. Patience starts one of its own,
 // which the function that it returns ends and waits for. A notifier has no lock: systemd's
 // socket takes whole messages.
 
@@ -115,8 +115,8 @@ func (n *notifier) patience() (enough func()) {
 	}
 }
 
-// keepTelling sends the status to systemd periodically, until ctx ends.
-func (s *Service) keepTelling(ctx context.Context) error {
+// keepNotifying sends the status to systemd periodically, until ctx ends.
+func (s *Service) keepNotifying(ctx context.Context) error {
 	for s.notify.socket != "" && sleep(ctx, statusEvery) {
 		s.notify.status(s.words(ctx))
 	}

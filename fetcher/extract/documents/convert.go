@@ -44,7 +44,7 @@ func (p *Pool) Convert(ctx context.Context, c extract.Converter, body []byte) (e
 	if err != nil {
 		return extract.Page{}, &Error{Unavailable, err.Error()}
 	}
-	run := conversion{converter: &c, said: &crashOutput{}}
+	run := conversion{converter: &c, stderr: &crashOutput{}}
 	output, err := run.of(ctx, supervisor, body)
 	switch {
 	case ctx.Err() != nil:
@@ -74,7 +74,7 @@ func (s Settings) supervisor() ([]string, error) {
 // conversion is one run of a converter.
 type conversion struct {
 	converter *extract.Converter
-	said      *crashOutput
+	stderr    *crashOutput
 	slow      atomic.Bool
 	cut       bool // the output exceeded the limit
 }
@@ -85,7 +85,7 @@ func (r *conversion) of(ctx context.Context, supervisor []string, body []byte) (
 	words := append(append(supervisor[:len(supervisor):len(supervisor)], limits.arguments()...), r.converter.Command...)
 	command := exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // our own program, which runs the operator's; closing its input ends both
 	command.Env, command.Dir = converterEnvironment(), "/"
-	command.Stderr, command.SysProcAttr, command.WaitDelay = r.said, ownGroup(), endGrace
+	command.Stderr, command.SysProcAttr, command.WaitDelay = r.stderr, ownGroup(), endGrace
 	in, err := command.StdinPipe()
 	if err != nil {
 		return nil, &Error{Unavailable, err.Error()}
@@ -151,9 +151,9 @@ func (r *conversion) read(out io.Reader) []byte {
 // judge turns a supervisor's final output into an error.
 func (r *conversion) judge(verdict string) error {
 	program := r.converter.Command[0]
-	said := firstLine(r.said.String())
-	if said != "" {
-		said = ": " + said
+	message := firstLine(r.stderr.String())
+	if message != "" {
+		message = ": " + message
 	}
 	how, detail, _ := strings.Cut(strings.TrimSpace(verdict), " ")
 	switch {
@@ -164,15 +164,15 @@ func (r *conversion) judge(verdict string) error {
 	case how == verdictFailed:
 		return &Error{Unavailable, detail}
 	case how == "":
-		return &Error{Crashed, "the supervisor of " + program + " ended" + said}
-	case converterOutOfMemory(r.said.String()):
-		return &Error{OutOfMemory, program + " ran out of memory" + said}
+		return &Error{Crashed, "the supervisor of " + program + " ended" + message}
+	case converterOutOfMemory(r.stderr.String()):
+		return &Error{OutOfMemory, program + " ran out of memory" + message}
 	case how == verdictSignal && detail == fileTooLarge:
-		return &Error{TooLarge, program + " wrote a file that is too large" + said}
+		return &Error{TooLarge, program + " wrote a file that is too large" + message}
 	case how == verdictSignal:
-		return &Error{Crashed, program + " was ended by the signal " + detail + said}
+		return &Error{Crashed, program + " was ended by the signal " + detail + message}
 	}
-	return &Error{Failed, fmt.Sprintf("%s ended with status %s%s", program, detail, said)}
+	return &Error{Failed, fmt.Sprintf("%s ended with status %s%s", program, detail, message)}
 }
 
 // converterOutOfMemory recognizes the messages of programs that ran out of memory.

@@ -21,7 +21,7 @@ type worker struct {
 	command *exec.Cmd
 	in      io.WriteCloser // the process's standard input
 	out     io.ReadCloser
-	said    *crashOutput // on standard error
+	stderr  *crashOutput // on standard error
 	timeout time.Duration
 	done    int  // documents read
 	lost    bool // it must not receive further requests
@@ -33,11 +33,11 @@ func startWorker(s Settings) (w *worker, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &worker{timeout: s.Timeout, said: &crashOutput{}}
+	w = &worker{timeout: s.Timeout, stderr: &crashOutput{}}
 	w.command = exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // our own program; end ends it
 	w.command.Env = []string{}
 	w.command.Dir = "/"
-	w.command.Stderr = w.said
+	w.command.Stderr = w.stderr
 	w.command.SysProcAttr = attributes()
 	w.command.WaitDelay = time.Second
 	if w.in, err = w.command.StdinPipe(); err != nil {
@@ -83,8 +83,8 @@ func (w *worker) read(ctx context.Context, r *request, to any) error {
 		return err
 	}
 	w.lost = true
-	w.end() // so that all it said is there
-	switch words := w.said.String(); {
+	w.end() // so that all of its output is there
+	switch words := w.stderr.String(); {
 	case slow.Load():
 		return &Error{TooSlow, tooSlow(w.timeout)}
 	case outOfMemory(words):

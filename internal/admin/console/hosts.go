@@ -74,12 +74,12 @@ func hosts(v *visit) (any, error) {
 			d.Known = n
 		}
 	}
-	d.goesOn(v, n)
+	d.setNext(v, n)
 	return d, nil
 }
 
-// goesOn sets Next if more of the n hosts follow this page, or Whole if no more are listed.
-func (d *hostsData) goesOn(v *visit, n int) {
+// setNext sets Next if more of the n hosts follow this page, or Whole if no more are listed.
+func (d *hostsData) setNext(v *visit, n int) {
 	to := d.First - 1 + hostsShown
 	if d.Whole = n > to && to >= hostsListed; n > to && !d.Whole {
 		d.Next = v.link("/hosts", admin.Query("show", d.Show, "sort", d.Sort, "from", strconv.Itoa(to)))
@@ -108,7 +108,7 @@ func (d *hostsData) all(v *visit, from int) error {
 		return err
 	}
 	d.All, d.Known = page.Hosts, page.Known
-	d.goesOn(v, page.Known)
+	d.setNext(v, page.Known)
 	return nil
 }
 

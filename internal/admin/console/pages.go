@@ -129,7 +129,7 @@ func (c *Console) serve(p *page, w http.ResponseWriter, r *http.Request) {
 // fail shows an error, or redirects the visitor.
 func (c *Console) fail(v *visit, err error) {
 	if to, ok := errors.AsType[*elsewhere](err); ok {
-		v.session.say(to.words)
+		v.session.setMessage(to.words)
 		// htmx would insert the other page into a part of this one.
 		if v.r.Header.Get("HX-Request") == "true" {
 			v.w.Header().Set("HX-Redirect", to.path)

@@ -128,8 +128,8 @@ func (s *sessions) end(r *http.Request) {
 	}
 }
 
-// say stores a message for the next page.
-func (s *session) say(words string) {
+// setMessage stores a message for the next page.
+func (s *session) setMessage(words string) {
 	if s == nil || words == "" {
 		return
 	}
@@ -138,8 +138,8 @@ func (s *session) say(words string) {
 	s.words = words
 }
 
-// said returns the message and removes it.
-func (s *session) said() string {
+// takeMessage returns the message and removes it.
+func (s *session) takeMessage() string {
 	if s == nil {
 		return ""
 	}

@@ -46,7 +46,7 @@ func (v *visit) view(title string, data any) *view {
 		Crawler: v.crawler, Crawlers: v.console.settings.Crawlers, Version: v.console.settings.Version,
 	}
 	if v.r.Header.Get("HX-Request") == "" { // not shown in a part that is reloaded
-		view.Said = v.session.said()
+		view.Said = v.session.takeMessage()
 	}
 	for i := range v.console.routes {
 		p := &v.console.routes[i]

@@ -172,9 +172,10 @@ func (tb *tab) axe(contrast bool) []string {
 		.then(({violations}) => violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 200))))`, contrast))
 }
 
-// accessible runs the checks over what is shown now.
+// accessible runs the checks over what is shown now, once the page is loaded.
 func (tb *tab) accessible(label string) {
 	tb.t.Helper()
+	tb.wait("the page "+label, `document.body && document.readyState === "complete"`)
 	for _, fault := range eval[[]string](tb, checks) {
 		tb.t.Errorf("%s: %s", label, fault)
 	}

@@ -72,7 +72,7 @@ func TestLargeTables(t *testing.T) {
 	for _, c := range []struct {
 		bytes int64
 		level int64
-	}{{largeTables - 1, 32 << 20}, {largeTables, 128 << 20}} {
+	}{{largeTables - 1, 64 << 20}, {largeTables, 128 << 20}} {
 		name := filepath.Join(dir, "000001.sst")
 		if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, c.bytes)); err != nil { // a hole
 			t.Fatal(err)

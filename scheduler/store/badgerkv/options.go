@@ -80,12 +80,12 @@ func badgerOptions(dir string, o Options) badger.Options {
 	// Compaction. Level 0 absorbs bursts: writers wait only when it holds six times the tables at which its compaction
 	// begins, which costs disk and not memory. The next level is larger than what level 0 passes to it at a time, or it
 	// would overflow each time and keep level 0 waiting; Badger then merges level 0 into one table, for which it takes
-	// 256 MiB at once. Compacting level 0 maps all of it, all of the next level and the result: both are small while
-	// the database is, and large later, when the levels below are written less often for it. Two compactors are the
+	// 256 MiB at once. Compacting level 0 maps all of it, all of the next level and the result: that level is small
+	// while the database is, and large later, so that the levels below are written less often. Two compactors are the
 	// fewest that Badger allows, and each works on up to five ranges of keys at a time.
-	b.NumLevelZeroTables, b.BaseLevelSize = 4, 32<<20
+	b.NumLevelZeroTables, b.BaseLevelSize = 10, 64<<20
 	if o.large {
-		b.NumLevelZeroTables, b.BaseLevelSize = 10, 128<<20
+		b.BaseLevelSize = 128 << 20
 	}
 	b.NumLevelZeroTablesStall = 6 * b.NumLevelZeroTables
 	b.LevelSizeMultiplier = 10
