@@ -32,7 +32,7 @@ type collector struct {
 	standby *prometheus.Desc
 }
 
-// Metrics that also a process without open stores has.
+// Metrics of every process, with open stores or without.
 const (
 	readyMetric   = "sextant_ready"
 	readyHelp     = "1 if the service is ready, as /readyz reports; 0 if it is not."

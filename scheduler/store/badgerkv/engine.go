@@ -256,12 +256,12 @@ func (v view) Walk(prefix, from []byte, values bool, fn func(key, value []byte) 
 			}
 			continue
 		}
-		var response error
-		if err := valueOf(item, func(b []byte) error { response = fn(item.Key(), b); return nil }); err != nil {
+		var walkErr error
+		if err := valueOf(item, func(b []byte) error { walkErr = fn(item.Key(), b); return nil }); err != nil {
 			return kv.Damaged(v.dir, fmt.Sprintf("key %x", item.Key()), err)
 		}
-		if response != nil {
-			return response
+		if walkErr != nil {
+			return walkErr
 		}
 	}
 	return nil
