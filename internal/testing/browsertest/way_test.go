@@ -218,11 +218,11 @@ func (tb *tab) hold(w *world, pictures string) {
 		tb.do(chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(kb.ModifierShift)))
 	}
 	tb.do(chromedp.KeyEvent("\r"))
-	tb.wait("it asks first", `document.querySelector("main form button.danger")`)
+	tb.wait("it asks first", `document.querySelector("h1")?.textContent.startsWith("Release 1 deletion")`)
 	tb.look(pictures, "confirm")
 	tb.tabTo("button# Release")
 	tb.do(chromedp.KeyEvent("\r"))
-	tb.see("1 deletion")
+	tb.see("1 deletion released")
 	tb.wait("the deletion does not rest any more", `!document.querySelector('input[name=url][value$="/old/bees.html"]')`)
 	err := w.until("the document is gone", func() bool {
 		var all []struct {
