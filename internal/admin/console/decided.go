@@ -33,7 +33,11 @@ func decideDeletions(v *visit, do string) error {
 		return err
 	}
 	if d.Many == 0 {
-		return v.redirect("/deletions", d.Filter.back(), "Nothing was selected, so nothing was done.")
+		said := "Nothing was selected, so nothing was done."
+		if d.All && do == "drop" {
+			said = "Nothing was dropped: to cancel the deletions of an edit, revert it."
+		}
+		return v.redirect("/deletions", d.Filter.back(), said)
 	}
 	if form.Get("sure") == "" {
 		return d.ask(v)
@@ -61,6 +65,9 @@ func (d *decided) choose(v *visit, urls []string) error {
 		return d.countTexts(v)
 	case d.Filter.URL != "":
 		return admin.Each(v.r.Context(), v.api, "/deletions", d.Filter.query(), func(one admin.Deletion) error {
+			if one.Edit != 0 && d.Do == "drop" {
+				return nil
+			}
 			d.query.URLs = append(d.query.URLs, one.URL)
 			d.Many++
 			d.count(&one)
@@ -70,7 +77,15 @@ func (d *decided) choose(v *visit, urls []string) error {
 	d.query = d.Filter.DeletionQuery
 	d.query.All = d.query.Host == "" && d.query.Reason == "" && d.query.Edit == 0
 	var n admin.DeletionCounts
-	err := v.get("/deletions/counts", d.query.Values(), &n)
+	ask := d.query.Values()
+	ask.Set("by", "edit")
+	err := v.get("/deletions/counts", ask, &n)
+	if d.Do == "drop" { // the deletions of edits stay
+		n.LossCounts = admin.LossCounts{}
+		if i := slices.IndexFunc(n.Items, func(g admin.DeletionGroup) bool { return g.Edit == 0 }); i >= 0 {
+			n.LossCounts = n.Items[i].LossCounts
+		}
+	}
 	d.Many, d.Texts, d.Moves, d.OfIll = n.Pending, n.NewTexts, n.Moves, n.OfIllHosts
 	if d.query.UpTo == 0 {
 		d.query.UpTo, d.Filter.UpTo = n.UpTo, n.UpTo

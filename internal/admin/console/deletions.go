@@ -87,7 +87,7 @@ func (g groupRow) EditWord() string {
 func (g groupRow) Named() bool { return g.Class == "" && len(g.Host)+len(g.Reason) <= maxLinked }
 
 // groupsShown is the most hosts and reasons that are listed.
-const groupsShown = 50
+const groupsShown = 10
 
 func deletions(v *visit) (any, error) {
 	filter, err := readDeletionFilter(v.r.URL.Query(), "url")

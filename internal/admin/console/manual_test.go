@@ -17,7 +17,7 @@ func TestManual(t *testing.T) {
 		"/docs/first-crawl":         {`<script src="/static/`, `<span class="xml-tag">&lt;CrawlConfig</span>`, `class="on-page"`},
 		"/docs/moving/ibm":          {`href="/docs/moving/cloudview"`},
 		"/docs/?q=watchdog+SIGABRT": {`href="/docs/operations#as-a-service-under-systemd"`},
-		"/docs/?q=%3Cqwertz%3E%22":  {"0 sections with <bdi>&lt;qwertz&gt;&#34;</bdi>", `value="&lt;qwertz&gt;&#34;"`},
+		"/docs/?q=%3Cqwertz%3E%22":  {"No section matches <bdi>&lt;qwertz&gt;&#34;</bdi>", `value="&lt;qwertz&gt;&#34;"`},
 	} {
 		status, body := visitPage(t, c, path)
 		if status != http.StatusOK {

@@ -125,7 +125,9 @@ func (c tableCell) Class() string {
 		return "num"
 	case report.Link:
 		return "wide"
-	case report.Text, report.Word, report.Origin, report.Flag, report.Time:
+	case report.Word:
+		return "nowrap"
+	case report.Text, report.Origin, report.Flag, report.Time:
 	}
 	return ""
 }

@@ -139,10 +139,8 @@ func number(n any) float64 {
 // byteWords returns a number of bytes with its unit.
 func byteWords(n any) string { return humanize.IBytes(uint64(max(number(n), 0))) }
 
-// count shows a whole number in groups of three digits, with narrow no-break spaces between.
-func count(n any) string {
-	return strings.ReplaceAll(humanize.Comma(int64(math.RoundToEven(number(n)))), ",", "\u202f")
-}
+// count shows a whole number in groups of three digits.
+func count(n any) string { return humanize.Comma(int64(math.RoundToEven(number(n)))) }
 
 // rate returns a number per second with three figures.
 func rate(n any) string {

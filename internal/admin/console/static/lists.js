@@ -20,8 +20,8 @@ for (const head of document.querySelectorAll("input[data-all]")) {
   const units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
   // value is what a cell is sorted by: a number, with its unit, or its text.
   const value = (cell) => {
-    const text = words(cell), m = /^([+−-]?[\d\u202f]+(?:\.\d+)?)(?: (B|[KMGT]iB|%))?(?: .*)?$/.exec(text);
-    return m && cell.classList.contains("num") ? Number(m[1].replaceAll("\u202f", "").replace("−", "-")) * (units[m[2]] || 1) : text;
+    const text = words(cell), m = /^([+−-]?[\d,]+(?:\.\d+)?)(?: (B|[KMGT]iB|%))?(?: .*)?$/.exec(text);
+    return m && cell.classList.contains("num") ? Number(m[1].replaceAll(",", "").replace("−", "-")) * (units[m[2]] || 1) : text;
   };
   const compare = (a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true });
   const sort = (table, head, column) => {

@@ -26,7 +26,7 @@
     button.addEventListener("click", () => toLine(line, 1));
     return button;
   };
-  const digits = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+  const digits = (n) => n.toLocaleString("en");
   const plural = (n, one, many = one + "s") => `${digits(n)} ${n === 1 ? one : many}`;
 
   // diffView shows the lines that differ, each with its sign and number, and some around.
