@@ -204,6 +204,8 @@ func TestChecksFindFaults(t *testing.T) {
 		{`<main><h1>x</h1><div class="box"><p>` + strings.Repeat("long ", 99) + `</p></div></main>`, "scrollable-region-focusable: "},
 		{`<main><h1>x</h1><p id="a">1</p><p id="a">2</p></main>`, "there twice"},
 		{`<main><h1>x</h1><label>y <input class="box" placeholder="z"></label></main>`, "contrast of the placeholder"},
+		{`<main><h1>x</h1><div class="table-wrap box">` + strings.Repeat("long", 99) + `</div></main>`, "a table cut off"},
+		{`<main><h1>x</h1><section class="card">1</section><section class="card">2</section></main>`, "boxes that touch"},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -215,6 +217,7 @@ func TestChecksFindFaults(t *testing.T) {
 	}))
 	defer server.Close()
 	tab := newTab(t, server.URL)
+	tab.size(1440, 844)
 	tab.open("/")
 	if found := append(tab.axe(true), eval[[]string](tab, checks)...); len(found) > 0 {
 		t.Errorf("a page without faults has %q", found)

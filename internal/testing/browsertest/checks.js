@@ -31,6 +31,10 @@
 
   for (const e of all("table.list :is(td, th)").filter(shown)) if (e.scrollWidth > e.clientWidth + 1) fault(e, "a cell that overflows");
 
+  if (innerWidth > 1300) for (const e of all(".table-wrap").filter(shown)) if (e.scrollWidth > e.clientWidth + 1) fault(e, "a table cut off on a wide screen");
+
+  for (const e of all(".card + .card").filter(shown)) if (e.getBoundingClientRect().top === e.previousElementSibling.getBoundingClientRect().bottom) fault(e, "boxes that touch");
+
   // Names of hosts keep their ports.
   for (const e of all(".host").filter(shown)) if (e.textContent.length < 30 && e.offsetHeight > 30) fault(e, "a host in two lines");
 
