@@ -67,7 +67,7 @@ func (s *Service) summary(ctx context.Context, once crawl.Once, began time.Time)
 			out.Crawls = append(out.Crawls, CrawlSummary{Crawler: r.Name(), Error: err.Error()})
 			continue
 		}
-		c := summaryOf(r.Name(), status.Status, *r.weights.Load())
+		c := summaryOf(r.Name(), status.Status, r.inForce.Load().Frontier.Weights)
 		c.Made = status.Made()
 		c.Made.Of, c.Made.TookS = "this run", int64(time.Since(began).Seconds())
 		if err := r.RootsFailed(ctx); err != nil {
