@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/config"
@@ -60,17 +59,6 @@ func try(ctx context.Context, crawler config.Crawler, of crawl.TrialOf, agent st
 		return err
 	})
 	return t, err
-}
-
-// beside runs fn in a goroutine until its context ends; end ends it, and waits for fn.
-func beside(ctx context.Context, fn func(context.Context)) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { fn(ctx) })
-	return func() {
-		cancel()
-		running.Wait()
-	}
 }
 
 // runBeside runs a renderer until end is called.
