@@ -118,12 +118,8 @@ func checkAddress(address, beyond string) error {
 }
 
 func printToken(c *cli.Context) error {
-	role := admin.Operator
-	switch c.String("role") {
-	case "operator":
-	case "reader":
-		role = admin.Reader
-	default:
+	role, ok := map[string]admin.Role{"operator": admin.Operator, "reader": admin.Reader}[c.String("role")]
+	if !ok {
 		return wrongUse("--role %q: write operator or reader", c.String("role"))
 	}
 	path := c.String(role.String() + "-token-file")

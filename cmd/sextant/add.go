@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -18,17 +19,12 @@ func add(c *cli.Context) error {
 		return err
 	}
 	submitted, failed := asked(c, toConfigured, (*admin.Client).Submit, urls)
-	bad := false
-	for _, s := range submitted {
-		bad = bad || s.Result == crawl.SubmitIgnored || s.Result == crawl.SubmitInvalid
-		words := fmt.Sprintf("%s: %s: %s", s.URL, s.Result, s.Words)
-		if s.Result == crawl.SubmitQueued || s.Result == crawl.SubmitWaiting {
-			words = fmt.Sprintf("%s: %s in %s", s.Canonical, s.Result, s.Fifo)
-		}
-		if err := printResult(c, s, words); err != nil {
-			return err
-		}
+	if err := showEach(c, "submitted", submitted); err != nil {
+		return err
 	}
+	bad := slices.ContainsFunc(submitted, func(s crawl.Submitted) bool {
+		return s.Result == crawl.SubmitIgnored || s.Result == crawl.SubmitInvalid
+	})
 	if bad && failed == nil {
 		return no(nil)
 	}

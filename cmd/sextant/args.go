@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,20 +21,18 @@ func flagsFirst(app *cli.App, args []string) []string {
 		known = append(known, command.Flags...)
 	}
 	flags, rest := splitFlags(known, args[1:], true)
-	out := append([]string{}, args[0])
-	if len(rest) == 0 {
-		return append(out, flags...)
+	var command *cli.Command
+	if len(rest) > 0 {
+		command = app.Command(rest[0])
 	}
-	command := app.Command(rest[0])
 	if command == nil {
-		return append(append(out, flags...), rest...)
+		return slices.Concat(args[:1], flags, rest)
 	}
 	more, arguments := splitFlags(command.Flags, rest[1:], false)
-	out = append(append(append(out, rest[0]), flags...), more...)
 	if len(arguments) > 0 {
-		out = append(append(out, "--"), arguments...)
+		arguments = append([]string{"--"}, arguments...)
 	}
-	return out
+	return slices.Concat(args[:1], rest[:1], flags, more, arguments)
 }
 
 // splitFlags separates flags with their values from arguments. With firstOnly it stops at the first argument and leaves
@@ -66,16 +65,10 @@ func splitFlags(known []cli.Flag, args []string, firstOnly bool) (flags, rest []
 // takesValue reports whether the flag written as a is followed by its value.
 func takesValue(known []cli.Flag, a string) bool {
 	name := strings.TrimLeft(a, "-")
-	if strings.Contains(name, "=") {
-		return false
+	i := slices.IndexFunc(known, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+	if i < 0 {
+		return false // also with "=": its value is in it
 	}
-	for _, f := range known {
-		for _, n := range f.Names() {
-			if n == name {
-				_, isBool := f.(*cli.BoolFlag)
-				return !isBool
-			}
-		}
-	}
-	return false
+	_, isBool := known[i].(*cli.BoolFlag)
+	return !isBool
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,10 +49,8 @@ func check(c *cli.Context) error {
 	if parsed != nil && !c.Bool("no-browser") {
 		report.AddWarnings(tryBrowsers(c.Context, parsed))
 	}
-	for _, f := range admin.Findings(report) {
-		if err := showFinding(c, f); err != nil {
-			return err
-		}
+	if err := showEach(c, "finding", admin.Findings(report)); err != nil {
+		return err
 	}
 	if err := showChecked(c, parsed, report); err != nil {
 		return err
@@ -99,26 +96,7 @@ func showChecked(c *cli.Context, parsed *config.File, report config.Report) erro
 			sum.Crawlers = append(sum.Crawlers, admin.NewDraftCrawler(crawler))
 		}
 	}
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(sum)
-	}
-	for _, crawler := range sum.Crawlers {
-		fmt.Fprintf(c.App.Writer, "Crawler %s: %s, %s, deletes on %s\n", crawler.Name,
-			admin.Count(crawler.Roots, "root"), admin.Count(crawler.Rules, "rule"), crawler.DeletesOn)
-	}
-	if sum.Silenced > 0 {
-		fmt.Fprintf(c.App.Writer, "Comments in the files silence %s.\n", admin.Count(sum.Silenced, "finding"))
-	}
-	return nil
-}
-
-func showFinding(c *cli.Context, f admin.Finding) error {
-	paint := painter(c)
-	line := paint(bad, f.String())
-	if f.Severity != "error" {
-		line = paint(doubtful, f.Severity+": ") + f.String()
-	}
-	return printResult(c, f, line)
+	return showText(c, "checked", sum)
 }
 
 // showPatterns prints the patterns of a Crawler's rules on request.

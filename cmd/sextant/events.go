@@ -20,11 +20,6 @@ func listEvents(c *cli.Context) error {
 	if n := c.Int("limit"); n > 0 && n < len(all) {
 		all = all[:n]
 	}
-	text := line[events.Event](c, "event")
-	for _, e := range slices.Backward(all) {
-		if err := show(c, e, func() error { return text(&e) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	slices.Reverse(all)
+	return showEach(c, "event", all)
 }

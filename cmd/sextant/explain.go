@@ -46,10 +46,8 @@ func explain(c *cli.Context) error {
 // withKnowledge calls fn with the store's data, if there is a store or --data names one. It uses the running service,
 // else the files. If the store cannot be read and --data is not set, it logs that and calls fn without.
 func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin.Knowledge) error) error {
-	if !c.IsSet("data") {
-		if !h.Exists() {
-			return fn(admin.Knowledge{})
-		}
+	if !c.IsSet("data") && !h.Exists() {
+		return fn(admin.Knowledge{})
 	}
 	log, err := newLogger(c)
 	if err != nil {

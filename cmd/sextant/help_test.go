@@ -191,3 +191,16 @@ func TestListedCommands(t *testing.T) {
 		t.Errorf("the categories are %q", categories)
 	}
 }
+
+// TestDescriptions: each section of descriptions.txt is that of a command.
+func TestDescriptions(t *testing.T) {
+	described := 0
+	for _, c := range newApp(nil, nil, nil).Commands {
+		if c.Description != "" {
+			described++
+		}
+	}
+	if sections := strings.Count(descriptions, "\n## "); described == 0 || described != sections {
+		t.Errorf("%d commands have a description, and the file has %d", described, sections)
+	}
+}

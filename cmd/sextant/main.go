@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -99,6 +100,11 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// descriptions has the description of each command under its name.
+//
+//go:embed descriptions.txt
+var descriptions string
+
 // newApp returns the command line. Output of commands goes to stdout; messages about invalid usage go to stderr.
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
@@ -122,6 +128,9 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		Commands: commands(),
 	}
 	for _, command := range app.Commands {
+		_, text, _ := strings.Cut(descriptions, "\n## "+command.Name+"\n")
+		text, _, _ = strings.Cut(text, "\n## ")
+		command.Description = strings.TrimSpace(text)
 		command.OnUsageError = usageError
 		command.HideHelpCommand = true
 		if command.ArgsUsage == "" {

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -38,14 +36,7 @@ func sendTestNotice(c *cli.Context) error {
 	ctx, cancel := context.WithTimeout(c.Context, testNotice)
 	defer cancel()
 	told, err := n.Test(ctx)
-	if c.Bool("json") {
-		err = errors.Join(err, json.NewEncoder(c.App.Writer).Encode(map[string][]string{"sent": told}))
-		told = nil
-	}
-	for _, name := range told {
-		fmt.Fprintln(c.App.Writer, "sent to "+name)
-	}
-	if err != nil {
+	if err = errors.Join(err, showText(c, "notified", map[string][]string{"sent": told})); err != nil {
 		return no(err)
 	}
 	return nil

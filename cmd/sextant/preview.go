@@ -17,7 +17,10 @@ func preview(c *cli.Context) error {
 	if c.Int("samples") < 0 {
 		return wrongUse("--samples is 0 or more")
 	}
-	parsed, err := loadFile(c, c.Args().First())
+	parsed, report, err := config.Load(c.Args().First())
+	if err == nil {
+		err = reportErrors(c, report)
+	}
 	if err != nil {
 		return err
 	}
@@ -38,13 +41,4 @@ func preview(c *cli.Context) error {
 		return err
 	}
 	return showText(c, "preview", p)
-}
-
-// loadFile reads a configuration that is not in force.
-func loadFile(c *cli.Context, path string) (*config.File, error) {
-	parsed, report, err := config.Load(path)
-	if err != nil {
-		return nil, err
-	}
-	return parsed, reportErrors(c, report)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
@@ -17,11 +15,5 @@ func refresh(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	words := admin.Count(done.URLs, "URL") +
-		fmt.Sprintf(" queued; %d were already queued, %d are excluded by the rules", done.Waiting, done.Excluded)
-	if done.HeldUp > 0 {
-		words += "\n" + admin.Count(done.HeldUp, "URL") + " of these could not be requested recently, and wait until " +
-			"robots.txt, proxy or log-in is available: sextant explain shows which"
-	}
-	return printResult(c, done, words)
+	return showText(c, "refreshed", done)
 }

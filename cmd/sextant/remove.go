@@ -25,14 +25,7 @@ func remove(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	words := fmt.Sprintf("%s removed, %s for the indexer", admin.Count(done.URLs, "URL"), admin.Count(done.Deletions, "deletion"))
-	if done.Unknown > 0 {
-		words += fmt.Sprintf("\n%s unknown: on the kill list", admin.Count(done.Unknown, "URL"))
-	}
-	if len(done.Roots) > 0 {
-		words += "\nroots of the configuration stay: " + join(done.Roots)
-	}
-	return printResult(c, done, words)
+	return showText(c, "removed", done)
 }
 
 // askRemoval asks for confirmation of a large removal, on a terminal; elsewhere --yes confirms.

@@ -50,10 +50,8 @@ func restore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	words := fmt.Sprintf("%s and %s restored to %s, %s",
-		admin.Count(int(report.URLs), "URL"), admin.Count(int(report.Orders), "order"), h.Dir, admin.Count(int(report.Faults), "fault"))
 	record := map[string]any{"data": h.Dir, "urls": report.URLs, "orders": report.Orders, "faults": report.Faults}
-	if err := printResult(c, record, words); err != nil {
+	if err := showText(c, "restored", record); err != nil {
 		return err
 	}
 	if report.Faults > 0 {

@@ -65,12 +65,12 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	signals, release := catchSignals(c.Context, log)
+	stop, hangups, release := catchSignals(c.Context, log)
 	defer release()
 	access := accessSettings(c)
 	start := service.Start{
 		Once: crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages"), RenewNow: c.Bool("now")},
-		Yes:  c.Bool("yes"), Stop: signals.stop, Hangups: signals.hangups, Progress: progressOf(c),
+		Yes:  c.Bool("yes"), Stop: stop, Hangups: hangups, Progress: progressOf(c),
 	}
 	summary, err := service.Run(c.Context, service.Options{
 		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Database: database,

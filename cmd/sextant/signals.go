@@ -11,25 +11,18 @@ import (
 
 // One goroutine handles signals until the function returned by onSignals ends it and waits.
 
-// signals are a service's requests by signal. They are caught before anything is opened, so that none is missed.
-type signals struct {
-	// stop ends at the first SIGTERM or SIGINT.
-	stop context.Context
-	// hangups has one entry for all SIGHUP since the last read.
-	hangups chan struct{}
-}
-
-// catchSignals catches signals until the returned function is called. The second one to stop ends the process at once:
-// that loses no more than a crash.
-func catchSignals(ctx context.Context, log *slog.Logger) (*signals, func()) {
+// catchSignals catches a service's signals until release is called, from before anything is opened, so that none is
+// missed. The first SIGTERM or SIGINT ends stop, the second one ends the process at once: that loses no more than a
+// crash. hangups has one entry for all SIGHUP since the last read.
+func catchSignals(ctx context.Context, log *slog.Logger) (stop context.Context, hangups <-chan struct{}, release func()) {
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &signals{stop: stop, hangups: make(chan struct{}, 1)}
-	return s, onSignals(cancel, func() {
+	reloads := make(chan struct{}, 1)
+	return stop, reloads, onSignals(cancel, func() {
 		log.Warn("ended at once by a second signal; committed data is kept, and URLs in flight are fetched again")
 		os.Exit(exitFailed)
 	}, func() {
 		select {
-		case s.hangups <- struct{}{}:
+		case reloads <- struct{}{}:
 		default: // one reload covers all of them
 		}
 	})

@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 )
 
@@ -46,10 +44,5 @@ func storeInit(c *cli.Context) error {
 		schemas = append(schemas, pgkv.Schema(crawler.Name))
 		statements = append(statements, pgkv.Grants(crawler.Name, nodeRole, readerRole)...)
 	}
-	_, err = fmt.Fprintf(c.App.Writer,
-		"-- %s: %s. The nodes, and a role that only reads, need this, under names of your choice:\n%s;\n"+
-			"-- Values that are replaced often are reclaimed in time with:\n"+
-			"ALTER SYSTEM SET autovacuum_naptime = '10s'; SELECT pg_reload_conf();\n",
-		admin.Count(len(schemas), "schema"), strings.Join(schemas, ", "), strings.Join(statements, ";\n"))
-	return err
+	return texts(c.App.Writer, unpainted)("store init", map[string][]string{"Schemas": schemas, "Statements": statements})
 }

@@ -280,6 +280,17 @@ func line[T any](c *cli.Context, template string) func(*T) error {
 	return func(v *T) error { return write(template, v) }
 }
 
+// showEach prints each of all, as show does.
+func showEach[T any](c *cli.Context, template string, all []T) error {
+	text := line[T](c, template)
+	for i := range all {
+		if err := show(c, &all[i], func() error { return text(&all[i]) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // show prints v, by text for people.
 func show(c *cli.Context, v any, text func() error) error {
 	if !c.Bool("json") {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -32,6 +31,7 @@ func testRules(c *cli.Context) error {
 			return err
 		}
 	}
+	failures := line[admin.CaseResult](c, "case") // as JSON, every case
 	cases, failed := 0, 0
 	for _, name := range files {
 		text, err := os.ReadFile(name)
@@ -55,7 +55,7 @@ func testRules(c *cli.Context) error {
 			if !r.Passed {
 				failed++
 			}
-			if err := showCase(c, r); err != nil {
+			if err := show(c, r, func() error { return failures(&r) }); err != nil {
 				return err
 			}
 		}
@@ -104,17 +104,4 @@ func explainerFor(c *cli.Context, one admin.TestCase, crawlers []config.Crawler,
 		words = fmt.Sprintf("the configuration has no Crawler %q", name)
 	}
 	return nil, wrongUse("%s: %s: write %s into the case", one.Place(), words, strings.Join(names, " or "))
-}
-
-// showCase prints a failed case; as JSON, every case.
-func showCase(c *cli.Context, r admin.CaseResult) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(r)
-	}
-	for _, f := range r.Failures {
-		if _, err := fmt.Fprintf(c.App.Writer, "%s:%d: %s: %s\n", r.File, r.Line, r.URL, f); err != nil {
-			return err
-		}
-	}
-	return nil
 }

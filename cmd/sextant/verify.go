@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
@@ -17,12 +14,7 @@ func verify(c *cli.Context) error {
 			return err
 		}
 		faults += len(v.Faults)
-		name := v.Crawler
-		if name != "" {
-			name += ": "
-		}
-		sums := fmt.Sprintf("%s%s, %s", name, admin.Count(v.URLs, "URL"), admin.Count(len(v.Faults), "fault"))
-		return printResult(c, v, strings.Join(append(v.Faults, sums), "\n"))
+		return showText(c, "verified", v)
 	})
 	if err == nil && faults > 0 {
 		return no(nil)

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,33 +52,22 @@ func (l *Losses) Deletion(s *scheduler.StoredDeletion, now time.Time) Deletion {
 
 // Waits describes the condition that it waits for.
 func (d *Deletion) Waits() string {
-	at := ""
+	words := map[deletion.Need]string{
+		deletion.NeedsNothing: "now",
+		deletion.NeedsVisit:   "not before ",
+		deletion.NeedsGood:    "when another document of its host has a good response",
+		deletion.NeedsHealth:  "when its host is well",
+		deletion.NeedsGone:    "when its host is gone",
+		deletion.NeedsPass:    fmt.Sprintf("when all stored URLs have been judged by edit %d", d.Edit),
+		deletion.NeedsWord:    "not until the operator confirms it",
+	}
 	if d.NotBefore != nil {
-		at = clock.Stamp(*d.NotBefore)
+		at := clock.Stamp(*d.NotBefore)
+		words[deletion.NeedsVisit] += at
+		words[deletion.NeedsHealth] += ", or gone: " + at
+		words[deletion.NeedsGone] += ": " + at
 	}
-	switch deletion.Need(d.WaitsFor) {
-	case deletion.NeedsNothing:
-		return "now"
-	case deletion.NeedsVisit:
-		return "not before " + at
-	case deletion.NeedsGood:
-		return "when another document of its host has a good response"
-	case deletion.NeedsHealth:
-		if at != "" {
-			return "when its host is well, or gone: " + at
-		}
-		return "when its host is well"
-	case deletion.NeedsGone:
-		if at != "" {
-			return "when its host is gone: " + at
-		}
-		return "when its host is gone"
-	case deletion.NeedsPass:
-		return fmt.Sprintf("when all stored URLs have been judged by edit %d", d.Edit)
-	case deletion.NeedsWord:
-		return "not until the operator confirms it"
-	}
-	return d.WaitsFor
+	return cmp.Or(words[deletion.Need(d.WaitsFor)], d.WaitsFor)
 }
 
 func originOf(canonical string) string {

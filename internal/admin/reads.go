@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"sync"
@@ -21,77 +22,39 @@ type Parameter struct {
 	Required    bool
 }
 
+// The forms in which openapi.yaml writes a read, its parameters, and the components among these; a test compares them
+// with a YAML parser.
+const (
+	readForm = `(?m)^  (/.*):\n    get:\n      operationId: (.*)\n      tags: .*\n      summary: "?(.*?)"?\n` +
+		`      x-role: reader\n((?:      .*\n)+)`
+	usedForm   = `(?m)^        - (?:\$ref: "#/components/parameters/(\w+)"|\{name: .*)`
+	sharedForm = `(?m)^    (\w+): (\{name: .*)`
+	fieldsForm = `\{name: (\w+), in: query, (required: true, )?description: (.+?), ` +
+		`schema: \{type: (\w+)(?:, enum: \[([^\]]+)\])?`
+)
+
 // Reads returns the routes that only read, in the order of openapi.yaml, from which it takes their parameters and
-// descriptions. It parses only the forms of lines that openapi.yaml has; a test compares it with a YAML parser.
-var Reads = sync.OnceValue(func() []Read {
-	d := description{shared: map[string]Parameter{}, fields: regexp.MustCompile(
-		`\{name: (\w+), in: query, (required: true, )?description: (.+?), schema: \{type: (\w+)(?:, enum: \[([^\]]+)\])?`)}
-	for line := range strings.Lines(string(OpenAPI())) {
-		if name, words, ok := strings.Cut(strings.TrimSpace(line), ": {name: "); ok {
-			d.shared[name] = d.parameter("{name: " + words)
+// descriptions.
+var Reads = sync.OnceValue(func() (all []Read) {
+	api, shared := string(OpenAPI()), map[string]string{}
+	for _, m := range regexp.MustCompile(sharedForm).FindAllStringSubmatch(api, -1) {
+		shared[m[1]] = m[2]
+	}
+	used, fields := regexp.MustCompile(usedForm), regexp.MustCompile(fieldsForm)
+	for _, m := range regexp.MustCompile(readForm).FindAllStringSubmatch(api, -1) {
+		if !strings.Contains(m[4], "\n            application/json") {
+			continue
 		}
+		r := Read{Path: m[1], Name: m[2], About: m[3]}
+		for _, p := range used.FindAllStringSubmatch(m[4], -1) {
+			f := fields.FindStringSubmatch(cmp.Or(shared[p[1]], p[0]))
+			one := Parameter{Name: f[1], Required: f[2] != "", About: strings.Trim(f[3], `"`), Type: f[4]}
+			if f[5] != "" {
+				one.Values = strings.Split(f[5], ", ")
+			}
+			r.Parameters = append(r.Parameters, one)
+		}
+		all = append(all, r)
 	}
-	for line := range strings.Lines(string(OpenAPI())) {
-		d.line(strings.TrimRight(line, "\n"))
-	}
-	d.end()
-	return d.all
+	return all
 })
-
-// description is the API's, as far as it is read.
-type description struct {
-	fields *regexp.Regexp // of a parameter in one line
-	shared map[string]Parameter
-	all    []Read
-	path   string
-	// now is the verb that is being read.
-	now         Read
-	get, reader bool
-	inJSON      bool // its response
-}
-
-// end keeps the verb if it is a Read.
-func (d *description) end() {
-	if d.get && d.reader && d.inJSON {
-		d.all = append(d.all, d.now)
-	}
-	d.now, d.get, d.reader, d.inJSON = Read{Path: d.path}, false, false, false
-}
-
-func (d *description) line(line string) {
-	depth := len(line) - len(strings.TrimLeft(line, " "))
-	key, value, _ := strings.Cut(line[depth:], ": ")
-	switch {
-	case depth == 2 && strings.HasPrefix(key, "/"):
-		d.end()
-		d.path = strings.TrimSuffix(key, ":")
-	case depth == 4 && d.path != "" && strings.HasSuffix(key, ":"):
-		d.end()
-		d.get = key == "get:"
-	case depth == 6 && key == "operationId":
-		d.now.Name = value
-	case depth == 6 && key == "summary":
-		d.now.About = strings.Trim(value, `"`)
-	case depth == 6 && key == "x-role":
-		d.reader = value == Reader.String()
-	case depth == 8 && key == "- {name":
-		d.now.Parameters = append(d.now.Parameters, d.parameter(line[depth:]))
-	case depth == 8 && key == "- $ref":
-		d.now.Parameters = append(d.now.Parameters, d.shared[strings.Trim(value[strings.LastIndexByte(value, '/')+1:], `"`)])
-	case depth == 12 && strings.HasPrefix(key, "application/json"):
-		d.inJSON = true
-	}
-}
-
-// parameter reads a parameter in one line.
-func (d *description) parameter(line string) Parameter {
-	m := d.fields.FindStringSubmatch(line)
-	if m == nil {
-		return Parameter{}
-	}
-	p := Parameter{Name: m[1], Required: m[2] != "", About: strings.Trim(m[3], `"`), Type: m[4]}
-	if m[5] != "" {
-		p.Values = strings.Split(m[5], ", ")
-	}
-	return p
-}

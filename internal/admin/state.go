@@ -24,30 +24,25 @@ func (s *Status) State() State {
 	if s.Idle == NotRunning {
 		return State{"warn", "Not running", map[bool]string{true: "paused until it is resumed"}[s.Paused]}
 	}
-	switch s.IdleCode {
-	case crawl.IdlePaused:
-		return State{"warn", "Paused", "no page is fetched until it is resumed"}
-	case crawl.IdleStopping:
-		return State{"warn", "Stopping", "pages in flight are finished"}
-	case crawl.IdleStarting:
-		return State{"", "Starting", ""}
-	case crawl.IdleOutboxFull:
-		return State{"bad", "Stopped", "the outbox is full, because an indexer does not accept the waiting documents"}
-	case crawl.IdleStoreSlow:
-		return State{"warn", "Crawling slowly", s.Idle}
-	case crawl.IdleSourcesOff:
-		return State{"warn", "Idle", s.Idle}
-	case crawl.IdleRateLimit:
-		return State{"good", "Crawling", "limited by maxRequestsPerS or maxBytesPerS"}
-	case crawl.IdleHostsClosed, crawl.IdleHostsBusy:
+	paused := State{"warn", "Paused", "no page is fetched until it is resumed"}
+	state, found := map[string]State{
+		crawl.IdlePaused:     paused,
+		crawl.IdleStopping:   {"warn", "Stopping", "pages in flight are finished"},
+		crawl.IdleStarting:   {"", "Starting", ""},
+		crawl.IdleOutboxFull: {"bad", "Stopped", "the outbox is full, because an indexer does not accept the waiting documents"},
+		crawl.IdleStoreSlow:  {"warn", "Crawling slowly", s.Idle},
+		crawl.IdleSourcesOff: {"warn", "Idle", s.Idle},
+		crawl.IdleRateLimit:  {"good", "Crawling", "limited by maxRequestsPerS or maxBytesPerS"},
+	}[s.IdleCode]
+	switch {
+	case found:
+		return state
+	case s.IdleCode == crawl.IdleHostsClosed || s.IdleCode == crawl.IdleHostsBusy:
 		return s.limited()
-	case crawl.IdleNoURL:
-		if s.InFlight == 0 {
-			return State{"", "Idle", s.Idle}
-		}
-	}
-	if s.Paused {
-		return State{"warn", "Paused", "no page is fetched until it is resumed"}
+	case s.IdleCode == crawl.IdleNoURL && s.InFlight == 0:
+		return State{"", "Idle", s.Idle}
+	case s.Paused:
+		return paused
 	}
 	return State{"good", "Crawling", fmt.Sprintf("%.1f pages/s, %s in flight", s.Rates.PagesPerS, Count(s.InFlight, "URL"))}
 }

@@ -97,19 +97,12 @@ func tableOf[R any](of string, columns []column[R], rows []R) Table {
 // Columns are all columns of a kind of report, in the order of its CSV. The first one of
 // errors and documents is Table.Of.
 func Columns(kind string) []Column {
-	switch kind {
-	case KindBroken:
-		return heads(brokenColumns)
-	case KindErrors:
-		return append([]Column{{Name: "host", Shows: Origin}}, heads(errorColumns)...)
-	case KindDocuments:
-		return append([]Column{{Name: "by", Shows: Word}}, heads(countColumns)...)
-	case KindChanges:
-		return heads(changeColumns)
-	case KindRounds:
-		return heads(roundColumns)
-	case KindURLs:
-		return heads(urlColumns)
-	}
-	return nil
+	return map[string][]Column{
+		KindBroken:    heads(brokenColumns),
+		KindErrors:    append([]Column{{Name: "host", Shows: Origin}}, heads(errorColumns)...),
+		KindDocuments: append([]Column{{Name: "by", Shows: Word}}, heads(countColumns)...),
+		KindChanges:   heads(changeColumns),
+		KindRounds:    heads(roundColumns),
+		KindURLs:      heads(urlColumns),
+	}[kind]
 }

@@ -31,9 +31,8 @@ type running struct {
 	agent  string // the User-Agent of a configuration without one
 	// cookieFile is where the Crawler's cookies outlive the process.
 	cookieFile string
-	// opened holds the settings at the start; weights are those in force.
+	// opened holds the configuration at the start; inForce is the one that applies.
 	opened  config.Crawler
-	weights atomic.Pointer[[6]int]
 	inForce atomic.Pointer[config.Crawler]
 	// configError is the error of the last reload, nil if it succeeded.
 	configError atomic.Pointer[string]
@@ -152,7 +151,6 @@ func newCrawl(
 		renderer: render.New(crawler.Browser, log), events: events.NewLog(store),
 	}
 	r.comesIntoForce(&crawler)
-	r.weights.Store(&crawler.Frontier.Weights)
 	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {
 		return r, err
 	}
@@ -162,7 +160,6 @@ func newCrawl(
 // configured records a configuration that came into force while the Crawler runs. It logs and returns what takes effect
 // only after a restart.
 func (r *running) configured(crawler *config.Crawler, log *slog.Logger) (later []string) {
-	r.weights.Store(&crawler.Frontier.Weights)
 	r.comesIntoForce(crawler)
 	for _, is := range []struct {
 		what string

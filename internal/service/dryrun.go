@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/config"
@@ -62,23 +61,15 @@ func try(ctx context.Context, crawler config.Crawler, of crawl.TrialOf, agent st
 	return t, err
 }
 
-// runBeside runs a renderer until the returned function is called, which waits for its end.
+// runBeside runs a renderer until end is called.
 func runBeside(ctx context.Context, r *render.Renderer) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { _ = r.Run(ctx) })
-	return func() {
-		cancel()
-		running.Wait()
-	}
+	return beside(ctx, func(ctx context.Context) { _ = r.Run(ctx) })
 }
 
 // tryBrowser tests in the background whether the browser can be used, and logs the result; if not, pages to be rendered
 // wait. The returned function waits for the test, which ends with ctx.
 func (r *running) tryBrowser(ctx context.Context) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var trying sync.WaitGroup
-	trying.Go(func() {
+	return beside(ctx, func(ctx context.Context) {
 		version, err := r.renderer.Try(ctx)
 		switch {
 		case errors.Is(err, context.Canceled) || errors.Is(err, render.ErrEnded):
@@ -88,10 +79,6 @@ func (r *running) tryBrowser(ctx context.Context) (end func()) {
 			r.log.Info("the browser for rendering pages works", "version", version)
 		}
 	})
-	return func() {
-		cancel()
-		trying.Wait()
-	}
 }
 
 // browserTrial limits the time of TryBrowser.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/config"
@@ -16,6 +17,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/scheduler/store/pgkv"
 )
+
+// A goroutine of beside runs its function. The function that beside returns ends it and waits.
 
 // storeFolder is the folder of a Crawler's store in its part of the data directory.
 const storeFolder = "store"
@@ -157,5 +160,16 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	case <-time.After(d):
 		return true
+	}
+}
+
+// beside runs fn in a goroutine until its context ends; end ends it, and waits for fn.
+func beside(ctx context.Context, fn func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { fn(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
 	}
 }

@@ -136,15 +136,13 @@ func (m *member) during(ctx context.Context, fn func(context.Context) error) err
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(m.lost, cancel)()
-	var beside sync.WaitGroup
-	beside.Go(func() {
+	endSweep := beside(within, func(within context.Context) {
 		if err := m.Sweep(within); within.Err() == nil {
 			m.log.Error("expired keys are not removed", "crawler", m.crawler, "error", err)
 		}
 	})
 	err := fn(within)
-	cancel()
-	beside.Wait()
+	endSweep()
 	if ctx.Err() == nil && m.lost.Err() != nil {
 		if errors.Is(err, context.Canceled) {
 			err = nil // a consequence

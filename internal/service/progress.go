@@ -20,19 +20,12 @@ func (s *Service) showProgress(ctx context.Context, out io.Writer) (end func()) 
 	if out == nil {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	return beside(ctx, func(ctx context.Context) {
 		for sleep(ctx, progressEvery) {
 			fmt.Fprintf(out, "\r\x1b[K%s", s.Progress(ctx))
 		}
 		fmt.Fprint(out, "\r\x1b[K")
-	}()
-	return func() {
-		cancel()
-		<-ended
-	}
+	})
 }
 
 // Progress describes the progress of all crawls.

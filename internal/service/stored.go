@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
@@ -87,14 +88,10 @@ func (s stored) addFigures(ctx context.Context, to *admin.Status) error {
 	if err != nil {
 		return err
 	}
-	to.OutboxLag = &admin.OutboxDetails{Bytes: f.Bytes, Behind: map[string]time.Time{}}
+	maps.DeleteFunc(f.Behind, func(_ string, at time.Time) bool { return at.IsZero() })
+	to.OutboxLag = &admin.OutboxDetails{Bytes: f.Bytes, Behind: f.Behind}
 	if !f.Oldest.IsZero() {
 		to.OutboxLag.Oldest = &f.Oldest
-	}
-	for target, at := range f.Behind {
-		if !at.IsZero() {
-			to.OutboxLag.Behind[target] = at
-		}
 	}
 	figures, err := s.store.Stats()
 	figures.BodyBytes += figures.ValueBytes

@@ -67,7 +67,7 @@ func (s *Service) summary(ctx context.Context, once crawl.Once, began time.Time)
 			out.Crawls = append(out.Crawls, CrawlSummary{Crawler: r.Name(), Error: err.Error()})
 			continue
 		}
-		c := summaryOf(r.Name(), status.Status, *r.weights.Load())
+		c := summaryOf(r.Name(), status.Status, r.inForce.Load().Frontier.Weights)
 		c.Made = status.Made()
 		c.Made.Of, c.Made.TookS = "this run", int64(time.Since(began).Seconds())
 		if err := r.RootsFailed(ctx); err != nil {
@@ -90,7 +90,7 @@ func summaryOf(name string, s crawl.Status, weights [6]int) CrawlSummary {
 		c.NotDone.Copies = uint64(d.Freed) //nolint:gosec // not negative
 	}
 	for number, w := range weights {
-		if waiting := s.Pending[sourceName(number)]; w > 0 {
+		if waiting := s.Pending[scheduler.Source(number).String()]; w > 0 {
 			c.NotDone.Waiting += waiting
 		} else {
 			c.Later.FifosOff += waiting
@@ -98,5 +98,3 @@ func summaryOf(name string, s crawl.Status, weights [6]int) CrawlSummary {
 	}
 	return c
 }
-
-func sourceName(number int) string { return scheduler.Source(number).String() }

@@ -101,18 +101,13 @@ const (
 
 // patience asks systemd for more time until the returned function is called.
 func (n *notifier) patience() (enough func()) {
-	ctx, cancel := context.WithTimeout(context.Background(), longestEnd)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	return beside(context.Background(), func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, longestEnd)
+		defer cancel()
 		for more := n.socket != ""; more; more = sleep(ctx, extendBy/3) {
 			n.extend(extendBy)
 		}
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
+	})
 }
 
 // keepNotifying sends the status to systemd periodically, until ctx ends.

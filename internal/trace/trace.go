@@ -8,6 +8,7 @@ package trace
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -21,8 +22,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// endTime bounds the sending of the last spans.
-const endTime = 5 * time.Second
+// endTime bounds the sending of the last spans. Tests shorten it.
+var endTime = 5 * time.Second
 
 // scopeName names the program among the libraries that make spans.
 const scopeName = "github.com/sextant-crawler/sextant"
@@ -65,7 +66,7 @@ func Begin(ctx context.Context, version string, log *slog.Logger) (context.Conte
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
 		if err := provider.Shutdown(ending); err != nil {
-			log.Debug("the last traces are not sent", "error", err)
+			otel.Handle(fmt.Errorf("the last ones, within %s: %w", endTime, err))
 		}
 	}
 	return context.WithValue(ctx, tracerKey{}, provider.Tracer(scopeName)), end, nil

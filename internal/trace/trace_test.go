@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	v1 "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
@@ -126,6 +128,28 @@ func TestCollectorIsDown(t *testing.T) {
 	end()
 	if log.String() == "" {
 		t.Error("nothing is logged")
+	}
+}
+
+// TestCollectorIsSlow: the end does not wait for a collector that does not respond, and the log warns.
+func TestCollectorIsSlow(t *testing.T) {
+	stop := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stop }))
+	defer server.Close()
+	defer close(stop)
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", server.URL+"/v1/traces")
+	defer func(d time.Duration) { endTime = d }(endTime)
+	endTime = time.Millisecond
+	log := &testlog.Buffer{}
+	ctx, end, err := Begin(t.Context(), "1", slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, span := Start(ctx, "page")
+	span.End(nil)
+	end()
+	if !strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("the log has %q, want a warning", log)
 	}
 }
 

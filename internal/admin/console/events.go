@@ -32,13 +32,8 @@ func eventList(v *visit) (any, error) {
 
 // EventTag returns the CSS class of a kind's tag.
 func (v *view) EventTag(kind string) string {
-	switch kind {
-	case events.Ill, events.Gone, events.IndexerDown, events.Refused:
-		return "bad"
-	case events.Well, events.IndexerUp, "resume":
-		return "good"
-	case "pause", events.Stop:
-		return "warn"
-	}
-	return ""
+	return map[string]string{
+		events.Ill: "bad", events.Gone: "bad", events.IndexerDown: "bad", events.Refused: "bad",
+		events.Well: "good", events.IndexerUp: "good", "resume": "good", "pause": "warn", events.Stop: "warn",
+	}[kind]
 }

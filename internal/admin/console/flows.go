@@ -1,8 +1,6 @@
 package console
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
 	"sync"
@@ -24,50 +22,34 @@ const (
 type flow struct {
 	state, nonce, verifier string
 	next                   string
-	ends                   time.Time
 }
 
 // flows are those of all browsers, by the hash of the secret in their cookie.
 type flows struct {
 	mu        sync.Mutex
-	open      map[[sha256.Size]byte]flow
+	open      expiring[flow]
 	finishing chan struct{} // has an entry for each code that is being redeemed
 }
 
 func newFlows() *flows {
-	return &flows{open: map[[sha256.Size]byte]flow{}, finishing: make(chan struct{}, maxFinishing)}
+	return &flows{open: expiring[flow]{}, finishing: make(chan struct{}, maxFinishing)}
 }
 
 // begin adds a flow and returns the secret of its browser.
 func (f *flows) begin(next string) (secret string, one flow) {
-	now := time.Now()
-	secret = rand.Text() + rand.Text()
-	one = flow{state: rand.Text() + rand.Text(), nonce: rand.Text() + rand.Text(), verifier: rand.Text() + rand.Text(),
-		next: next, ends: now.Add(flowTime)}
+	secret, one = newSecret(), flow{state: newSecret(), nonce: newSecret(), verifier: newSecret(), next: next}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.open) >= maxFlows {
-		var oldest [sha256.Size]byte
-		ends := one.ends
-		for key, old := range f.open {
-			if old.ends.Before(ends) {
-				oldest, ends = key, old.ends
-			}
-		}
-		delete(f.open, oldest)
-	}
-	f.open[sha256.Sum256([]byte(secret))] = one
+	f.open.add(secret, one, flowTime, maxFlows)
 	return secret, one
 }
 
 // redeem returns the flow of a browser, once.
 func (f *flows) redeem(secret, state string) (flow, bool) {
-	key := sha256.Sum256([]byte(secret))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	one, ok := f.open[key]
-	delete(f.open, key)
-	return one, ok && one.ends.After(time.Now()) && subtle.ConstantTimeCompare([]byte(one.state), []byte(state)) == 1
+	one, ok := f.open.take(secret)
+	return one, ok && subtle.ConstantTimeCompare([]byte(one.state), []byte(state)) == 1
 }
 
 // flowCookie returns the cookie that binds a flow to its browser; an empty secret removes it. It is Lax, since the

@@ -1,18 +1,18 @@
 package console
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// The lock of sessions guards the list, that of a session its message. Goroutines of requests take them briefly, never
-// both.
+// The lock of sessions guards the lists. Goroutines of requests take it briefly.
 
 const (
 	// sessionTime is the lifetime of a session, whether or not it is used.
@@ -24,15 +24,9 @@ const (
 // sessions are the signed-in browsers. They exist only in memory: a restart ends them all.
 type sessions struct {
 	mu   sync.Mutex
-	open map[[sha256.Size]byte]*session // by the hash of the id in the cookie
-	// tickets are links that sign in once, by the hash of their secret.
-	tickets map[[sha256.Size]byte]ticket
-}
-
-// ticket stands for a token until it is used or expires.
-type ticket struct {
-	token string
-	ends  time.Time
+	open expiring[*session] // by the hash of the id in the cookie
+	// tickets are the tokens of links that sign in once.
+	tickets expiring[string]
 }
 
 // ticketTime is the time for which a ticket is valid.
@@ -44,61 +38,35 @@ type session struct {
 	// the provider: then caller identifies them until the session ends.
 	token  string
 	caller admin.Caller
-	ends   time.Time
-
-	mu    sync.Mutex
-	words string // message to show once
+	words  atomic.Pointer[string] // message to show once; nil: none
 }
 
 func newSessions() *sessions {
-	return &sessions{open: map[[sha256.Size]byte]*session{}, tickets: map[[sha256.Size]byte]ticket{}}
+	return &sessions{open: expiring[*session]{}, tickets: expiring[string]{}}
 }
 
 // admit adds a ticket that was written elsewhere.
 func (s *sessions) admit(written, token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tickets[sha256.Sum256([]byte(written))] = ticket{token, time.Now().Add(ticketTime)}
+	s.tickets.add(written, token, ticketTime, maxSessions)
 }
 
 // redeem returns the token of a ticket, once.
 func (s *sessions) redeem(written string) (token string, ok bool) {
-	key, now := sha256.Sum256([]byte(written)), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t, ok := s.tickets[key]
-	delete(s.tickets, key)
-	return t.token, ok && t.ends.After(now)
+	return s.tickets.take(written)
 }
 
 // begin adds a session, sets its end, and returns its id, which is unpredictable.
 func (s *sessions) begin(one *session) (id string) {
-	id = rand.Text() + rand.Text() // 260 bits
-	now := time.Now()
+	id = newSecret()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, old := range s.open {
-		if !old.ends.After(now) {
-			delete(s.open, key)
-		}
-	}
-	if len(s.open) >= maxSessions {
-		s.forgetOldest()
-	}
-	one.ends = now.Add(sessionTime)
-	s.open[sha256.Sum256([]byte(id))] = one
+	maps.DeleteFunc(s.open, func(_ [sha256.Size]byte, old expires[*session]) bool { return !old.ends.After(time.Now()) })
+	s.open.add(id, one, sessionTime, maxSessions)
 	return id
-}
-
-func (s *sessions) forgetOldest() {
-	var oldest [sha256.Size]byte
-	var ends time.Time
-	for key, one := range s.open {
-		if ends.IsZero() || one.ends.Before(ends) {
-			oldest, ends = key, one.ends
-		}
-	}
-	delete(s.open, oldest)
 }
 
 // of returns the session of a request, nil if it has no valid one. Several cookies of the name are invalid, since
@@ -108,14 +76,9 @@ func (s *sessions) of(r *http.Request) *session {
 	if len(cookies) != 1 {
 		return nil
 	}
-	key := sha256.Sum256([]byte(cookies[0].Value))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.open[key]
-	if one == nil || !one.ends.After(time.Now()) {
-		delete(s.open, key)
-		return nil
-	}
+	one, _ := s.open.get(cookies[0].Value)
 	return one
 }
 
@@ -124,18 +87,15 @@ func (s *sessions) end(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range r.CookiesNamed(cookieName(r)) {
-		delete(s.open, sha256.Sum256([]byte(c.Value)))
+		s.open.take(c.Value)
 	}
 }
 
 // setMessage stores a message for the next page.
 func (s *session) setMessage(words string) {
-	if s == nil || words == "" {
-		return
+	if s != nil && words != "" {
+		s.words.Store(&words)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.words = words
 }
 
 // takeMessage returns the message and removes it.
@@ -143,11 +103,10 @@ func (s *session) takeMessage() string {
 	if s == nil {
 		return ""
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	words := s.words
-	s.words = ""
-	return words
+	if words := s.words.Swap(nil); words != nil {
+		return *words
+	}
+	return ""
 }
 
 // cookieName returns the name of the cookie. Browsers share cookies between the ports of a host, so it contains the

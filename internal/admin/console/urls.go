@@ -68,22 +68,11 @@ type choice struct {
 }
 
 // Choice returns the field of a name.
-func (d *urlsData) Choice(name string) choice { return choice{name, d.Filter.Get(name), choices(name)} }
-
-func choices(of string) []string {
-	switch of {
-	case "class":
-		return scheduler.ClassWords()
-	case "fate":
-		return scheduler.FateWords()
-	case "reason":
-		return scheduler.ReasonWords()
-	case "error":
-		return report.ErrorClasses()
-	case "fifo":
-		return scheduler.SourceWords()
-	}
-	return nil
+func (d *urlsData) Choice(name string) choice {
+	return choice{name, d.Filter.Get(name), map[string][]string{
+		"class": scheduler.ClassWords(), "fate": scheduler.FateWords(), "reason": scheduler.ReasonWords(),
+		"error": report.ErrorClasses(), "fifo": scheduler.SourceWords(),
+	}[name]}
 }
 
 func urls(v *visit) (any, error) {
