@@ -140,9 +140,13 @@ func TestSteerOneURL(t *testing.T) {
 func TestDecideDeletions(t *testing.T) {
 	api := knownURL("http://x.test/", "404")
 	api["POST /deletions/release"], api["POST /deletions/drop"] = admin.Decided{Deletions: 2}, admin.Decided{Deletions: 1}
-	api["GET /deletions/counts"] = admin.DeletionCounts{LossCounts: admin.LossCounts{Pending: 412}, UpTo: 900, OfIllHosts: 3, Items: []admin.DeletionGroup{
-		{DeletionKey: admin.DeletionKey{Edit: 17}, LossCounts: admin.LossCounts{Pending: 400}}, {LossCounts: admin.LossCounts{Pending: 12}},
-	}}
+	api["GET /deletions/counts"] = admin.DeletionCounts{
+		LossCounts: admin.LossCounts{Pending: 412}, UpTo: 900, OfIllHosts: 3,
+		Items: []admin.DeletionGroup{
+			{DeletionKey: admin.DeletionKey{Edit: 17}, LossCounts: admin.LossCounts{Pending: 400}},
+			{LossCounts: admin.LossCounts{Pending: 12}},
+		},
+	}
 	recorded, notes := recording(t, api)
 	c := newConsole(t, admin.Operator, recorded)
 	two := url.Values{"url": {"http://x.test/1", "http://x.test/2"}}
