@@ -33,13 +33,14 @@ func TestBotWallDeletesNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var walled atomic.Bool
-			var asked atomic.Int32
+			var asked, walls atomic.Int32
 			site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked.Add(1)
 				isRobots := r.URL.Path == "/robots.txt"
 				w.Header().Set("Content-Type", "text/html")
 				switch {
 				case walled.Load() && (c.robots || !isRobots):
+					walls.Add(1)
 					w.Header().Set(c.mark, "challenge")
 					w.WriteHeader(c.status)
 					_, _ = w.Write([]byte(c.page))
@@ -63,6 +64,7 @@ func TestBotWallDeletesNothing(t *testing.T) {
 			b.newOrders()
 			walled.Store(true)
 			asked.Store(0)
+			walls.Store(0)
 			if c.robots && !c.before {
 				b.ageRobots(site.URL)
 			}
@@ -72,6 +74,10 @@ func TestBotWallDeletesNothing(t *testing.T) {
 				}
 				if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 					t.Fatal(err)
+				}
+				s, err := c.Status(t.Context())
+				if n := s.Errors["bot_wall"]; err != nil || n != uint64(walls.Load()) {
+					t.Errorf("%d walls are counted, want %d (%v)", n, walls.Load(), err)
 				}
 			})
 			if orders := b.newOrders(); len(orders) != 0 {

@@ -33,6 +33,18 @@ func TestFetchLimitsChunks(t *testing.T) {
 	}
 }
 
+// TestFetchTellsOfDroppedMetas: permissions of a page are not those of its document.
+func TestFetchTellsOfDroppedMetas(t *testing.T) {
+	var out strings.Builder
+	metas := []extract.Meta{{Name: "acl_allow", Content: "all"}, {Name: "ACL-Deny", Content: "x"}, {Name: "author", Content: "ann"}}
+	err := texts(&out, unpainted)("page", shownPage{&admin.FetchedPage{Metas: metas}, 0})
+	const why = "; dropped: only the configuration sets permissions\n"
+	want := "  meta      acl_allow = all" + why + "  meta      ACL-Deny = x" + why + "  meta      author = ann\n"
+	if err != nil || !strings.Contains(out.String(), want) {
+		t.Errorf("%q, want %q (%v)", &out, want, err)
+	}
+}
+
 // TestUnreadWords: a file that could not be read is told from one of a type that nothing reads.
 func TestUnreadWords(t *testing.T) {
 	for reason, want := range map[string]string{

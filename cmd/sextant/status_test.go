@@ -88,7 +88,7 @@ func TestStatusLines(t *testing.T) {
 		HostList: []admin.HostStatus{{Host: "http://h", Waiting: 3, ClosedUntil: &at, ClosedBy: scheduler.ByBackoff.String(), Errors: 3, Ill: true}},
 		Notices:  []notices.Status{{Receiver: "command a", Sent: 2, Failed: 1, LastError: "no"}},
 	}
-	s.Outbox.Pending = 4
+	s.Outbox.Pending, s.Errors = 4, map[string]uint64{"bot_wall": 37}
 	var out strings.Builder
 	if err := printStatus(&out, &s, unpainted); err != nil {
 		t.Fatal(err)
@@ -101,6 +101,7 @@ func TestStatusLines(t *testing.T) {
 		"host        http://h                                      3 URLs; closed until " + clock.Local(at) +
 			": it failed; failed 3 times in a row; ill: none of its documents is deleted or replaced\n",
 		"notices     command a: 2 sent, 1 failed: no\n",
+		"bot walls   37 responses of a bot wall in place of a site's: see sextant urls --reason bot_wall\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)

@@ -29,6 +29,10 @@ func TestSummaryText(t *testing.T) {
 			"not done: 1,500 URLs waiting, 2 of them to replace documents that left",
 			"for later: 2 deletions, new texts or moves pending, 3 dead letters",
 		}},
+		{"a bot wall", service.CrawlSummary{Crawler: "a", BotWalls: 1}, []string{
+			"a: 0 pages fetched, 0 URLs known, 0 documents indexed (0 permanent and 0 temporary errors)",
+			"bot walls: 1 response in place of a site's, see sextant urls --reason bot_wall",
+		}},
 		{"no figures", service.CrawlSummary{Crawler: "a", Error: "the disk is gone"}, []string{"a: the figures cannot be read: the disk is gone"}},
 	} {
 		var out strings.Builder

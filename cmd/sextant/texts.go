@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/fetcher/render"
@@ -58,12 +59,13 @@ func textFunctions(p paint) template.FuncMap {
 			}
 			return comma(n) + " " + more
 		},
-		"total":   admin.Sum,
-		"ms":      func(seconds float64) string { return fmt.Sprintf("%.0f ms", 1000*seconds) },
-		"lasting": func(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond },
-		"local":   clock.Local,
-		"at":      localOrDash,
-		"cell":    reportCell,
+		"total":      admin.Sum,
+		"ms":         func(seconds float64) string { return fmt.Sprintf("%.0f ms", 1000*seconds) },
+		"lasting":    func(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond },
+		"local":      clock.Local,
+		"at":         localOrDash,
+		"cell":       reportCell,
+		"permission": policy.IsPermission,
 		"dead": func(d *report.Documents) (n int) {
 			for _, s := range d.BySource {
 				n += s.Dead

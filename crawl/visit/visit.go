@@ -184,6 +184,7 @@ func walled(ctx context.Context, v *visit, r *fetcher.Response, whole bool) erro
 		v.visitor.walls.passed(host)
 		return nil
 	}
+	v.meter.Outcomes.Count(scheduler.Effect{Reason: scheduler.ReasonBotWall}) // which Wait does not
 	now := time.Now()
 	if v.visitor.walls.met(host, product, whole, now) {
 		v.log.Warn("a bot wall responds in place of a host, which rests: ask its owner to admit this crawler",

@@ -46,6 +46,8 @@ type Crawler interface {
 	// Host returns one host, and Ill the hosts that are ill, as scheduler.Frontier does.
 	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
 	Ill() []scheduler.IllHost
+	// Snapshot returns the state of the frontier, the zero value if no service runs.
+	Snapshot() scheduler.Snapshot
 	// HostTime returns the mean response time of a host, 0 if unknown.
 	HostTime(host weburl.HostKey) time.Duration
 	// HostPages counts a host's pages that were rendered or searched, nil for none.

@@ -23,16 +23,16 @@ func (s *Server) events(c *call) (any, error) {
 		return written == "" || slices.ContainsFunc(strings.Split(written, ","), func(one string) bool { return strings.TrimSpace(one) == kind })
 	}
 	all = slices.DeleteFunc(all, func(e events.Event) bool { return !wanted(e.Kind) })
-	page, err := list(s, c, "listing events", func(fn func(any, string) error) error {
+	return list(s, c, "listing events", func(fn func(any, string) error) error {
 		for _, e := range all {
-			if from > 0 && e.Number > from {
-				continue
+			var item any
+			if from == 0 || e.Number <= from {
+				item = e
 			}
-			if err := fn(e, strconv.FormatUint(e.Number, 10)); err != nil {
+			if err := fn(item, strconv.FormatUint(e.Number, 10)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return withTotal(page, len(all)), err
 }

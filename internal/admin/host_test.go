@@ -29,6 +29,8 @@ func (fakeCrawler) HostPages(weburl.HostKey) *meter.HostPagesStatus {
 	return &meter.HostPagesStatus{Rendered: 3, RenderFailed: 1, Searched: 5, NoField: 2, Main: 4, NoMain: 1, LogIns: []string{"wiki"}}
 }
 
+func (fakeCrawler) Snapshot() scheduler.Snapshot { return scheduler.Snapshot{Hosts: 7, IllHosts: 3} }
+
 func (f fakeCrawler) Ill() []scheduler.IllHost {
 	u, err := weburl.Parse("http://b.test/")
 	if err != nil {

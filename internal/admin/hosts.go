@@ -74,6 +74,7 @@ func (s *Server) allHosts(c *call) (any, error) {
 func (s *Server) ill(c *call) (any, error) {
 	hosts := append([]scheduler.IllHost{}, c.crawler.Ill()...)
 	slices.Reverse(hosts)
+	c.total(max(len(hosts), c.crawler.Snapshot().IllHosts))
 	return hosts, nil
 }
 
@@ -98,5 +99,8 @@ func (s *Server) hosts(c *call) (any, error) {
 		hosts = append(hosts, NewHostStatus(info))
 		return nil
 	})
+	if all := c.crawler.Snapshot().Hosts; all > 0 { // it is 0 if no service runs
+		c.total(max(len(hosts), all))
+	}
 	return hosts, err
 }

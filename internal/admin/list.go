@@ -25,9 +25,12 @@ type Page struct {
 	Items []any `json:"items"`
 	// Next is the cursor of the following page; empty at the end.
 	Next string `json:"next,omitempty"`
-	// Total counts the whole list, if known; otherwise it is 0.
+	// Total counts the whole list, with Next up to MostCounted only; 0 if unknown.
 	Total int `json:"total,omitempty"`
 }
+
+// MostCounted is the number of items after which a page of a list does not count the items that follow it.
+const MostCounted = 10_000
 
 // errPageFull ends a walk over a list.
 var errPageFull = errors.New("the page is full")
@@ -40,35 +43,34 @@ func wantsLines(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), jsonLines)
 }
 
-// list responds with a page of the items that each visits, or streams them as JSON Lines. at returns the cursor of a
-// page that begins with the item.
+// list responds with a page of the items that each visits, or streams them as JSON Lines. at is the cursor of a page
+// that begins with the item. An item that precedes the requested page is nil.
 func list(s *Server, c *call, what string, each func(fn func(item any, at string) error) error) (any, error) {
 	if wantsLines(c.r) {
 		return s.lines(c, what, c.number("limit"), each)
 	}
 	limit, page := cmp.Or(c.number("limit"), defaultLimit), Page{Items: []any{}}
 	err := each(func(item any, at string) error {
-		if len(page.Items) == limit {
+		switch page.Total++; {
+		case item == nil:
+		case len(page.Items) < limit:
+			page.Items = append(page.Items, item)
+		case page.Next == "":
 			page.Next = at
+		case page.Total >= MostCounted:
 			return errPageFull
 		}
-		page.Items = append(page.Items, item)
 		return nil
 	})
 	if errors.Is(err, errPageFull) {
 		err = nil
 	}
+	c.total(page.Total)
 	return page, err
 }
 
-// withTotal adds the length of the whole list to a response of list.
-func withTotal(answer any, total int) any {
-	if page, ok := answer.(Page); ok {
-		page.Total = total
-		return page
-	}
-	return answer
-}
+// total sends the number of all entries of a list in TotalHeader.
+func (c *call) total(n int) { c.w.Header().Set(TotalHeader, strconv.Itoa(n)) }
 
 // lines streams a list; limit 0 is all of it.
 func (s *Server) lines(c *call, what string, limit int, each func(fn func(item any, at string) error) error) (any, error) {
@@ -76,6 +78,9 @@ func (s *Server) lines(c *call, what string, limit int, each func(fn func(item a
 	return s.stream(c, what, func(w io.Writer) error {
 		out, n := json.NewEncoder(w), 0
 		err := each(func(item any, _ string) error {
+			if item == nil {
+				return nil
+			}
 			if limit > 0 && n == limit {
 				return errPageFull
 			}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,6 +68,46 @@ func TestPages(t *testing.T) {
 	}
 	if got := whole("/api/v1/urls?limit=2"); len(got) != 2 {
 		t.Errorf("two lines: %q", got)
+	}
+}
+
+// TestTotals: a page has the length of its list, wherever it begins; of a long list not all is counted.
+func TestTotals(t *testing.T) {
+	for _, c := range []struct{ items, before, total, visited int }{
+		{3, 0, 3, 3}, {3, 2, 3, 3}, {0, 0, 0, 0},
+		{MostCounted + 500, 0, MostCounted, MostCounted},
+		{MostCounted + 500, MostCounted + 100, MostCounted + 104, MostCounted + 104},
+		{MostCounted + 500, MostCounted + 499, MostCounted + 500, MostCounted + 500},
+	} {
+		w, visited := httptest.NewRecorder(), 0
+		asked := &call{w: w, r: httptest.NewRequest(http.MethodGet, "/", nil), query: url.Values{"limit": {"2"}}}
+		page, err := list(nil, asked, "", func(fn func(any, string) error) error {
+			for visited < c.items {
+				var item any
+				if visited >= c.before {
+					item = visited
+				}
+				visited++
+				if err := fn(item, "next"); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if p, ok := page.(Page); err != nil || !ok || p.Total != c.total || visited != c.visited ||
+			w.Header().Get(TotalHeader) != strconv.Itoa(c.total) || len(p.Items) != min(2, c.items-c.before) {
+			t.Errorf("%+v: %+v, %d visited, %v, %v", c, page, visited, w.Header(), err)
+		}
+	}
+	d := openDoor(t, nil, nil)
+	for path, want := range map[string]string{
+		"outbox?limit=1": "2", "outbox?limit=1&cursor=dead.0": "2", "outbox?state=dead": "1", "hosts/ill": "3", "hosts": "7",
+		"urls?sort=url&limit=1": "3", "config/versions": "0", "events": "1",
+	} {
+		answer, body := d.do(t, d.request(t, "GET", "/api/v1/"+path, d.operator, ""))
+		if got := answer.Header.Get(TotalHeader); got != want {
+			t.Errorf("%s: %d, total %q, want %q: %s", path, answer.StatusCode, got, want, body)
+		}
 	}
 }
 

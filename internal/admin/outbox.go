@@ -49,10 +49,11 @@ func (s *Server) orders(c *call) (any, error) {
 				at.n = dead
 				dead++
 			}
-			if at.before(from) {
-				return nil
+			var item any
+			if !at.before(from) {
+				item = l
 			}
-			return fn(l, at.String())
+			return fn(item, at.String())
 		})
 	})
 }

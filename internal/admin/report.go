@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// TotalHeader is the header with the number of all entries of a report that is sent in part.
+// TotalHeader is the header with the number of all entries of a list or a report that is sent in part.
 const TotalHeader = "Sextant-Total"
 
 func (s *Server) report(c *call, kind string) (any, error) {
@@ -25,7 +24,7 @@ func (s *Server) report(c *call, kind string) (any, error) {
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
-	o.Counted = func(total int) { c.w.Header().Set(TotalHeader, strconv.Itoa(total)) }
+	o.Counted = c.total
 	switch {
 	case format == "csv":
 		c.w.Header().Set("Content-Type", "text/csv; charset=utf-8")

@@ -72,7 +72,7 @@ func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int)
 		limit++
 	}
 	total, before := 0, ""
-	page, err := list(s, c, "listing URLs", func(fn func(any, string) error) (err error) {
+	answer, err := list(s, c, "listing URLs", func(fn func(any, string) error) (err error) {
 		total, err = report.EachURLSorted(c.r.Context(), c.crawler.Reports(), f, o, limit, func(u report.StoredURL, at string) error {
 			err := fn(u, before)
 			before = at
@@ -80,7 +80,11 @@ func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int)
 		})
 		return err
 	})
-	return withTotal(page, total), err
+	if page, ok := answer.(Page); ok {
+		c.total(total)
+		page.Total, answer = total, page
+	}
+	return answer, err
 }
 
 // parseKey parses a cursor.

@@ -15,7 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
-	"github.com/sextant-crawler/sextant/fetcher/permit"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/push"
@@ -26,9 +25,8 @@ import (
 type running struct {
 	*crawl.Crawl
 	stored
-	permit permit.Permit // to ask sites for anything; nil: always
-	log    *slog.Logger
-	agent  string // the User-Agent of a configuration without one
+	log   *slog.Logger
+	agent string // the User-Agent of a configuration without one
 	// cookieFile is where the Crawler's cookies outlive the process.
 	cookieFile string
 	// opened holds the configuration at the start; inForce is the one that applies.
@@ -145,7 +143,7 @@ func newCrawl(
 		relay.Under(claim)
 	}
 	r := &running{
-		stored: own, permit: claim.Permit, log: log, agent: agent, opened: crawler,
+		stored: own, log: log, agent: agent, opened: crawler,
 		cookieFile: filepath.Join(h.Dir, cookieFile),
 		documents:  documents.NewPool(crawler.Reading, log), pages: documents.NewPool(crawler.Reading.ForPages(), log),
 		renderer: render.New(crawler.Browser, log), events: events.NewLog(store),

@@ -43,14 +43,10 @@ func (s *Service) IndexOf(c admin.Crawler, target string) (compare.Index, error)
 	if err != nil {
 		return nil, err
 	}
-	index, err := indexOf(r.opened, target)
-	if err != nil || r.permit == nil {
-		return index, err
-	}
-	return permitted{index, r.permit}, nil
+	return r.indexOf(r.opened, target)
 }
 
-// permitted is an index that is changed only under a permit.
+// permitted is an index that is changed only under a permit, if there is one.
 type permitted struct {
 	compare.Index
 	permit permit.Permit
@@ -67,7 +63,7 @@ func (p permitted) Push(ctx context.Context, entries []push.Entry) ([]push.Refus
 }
 
 // indexOf opens the index behind a papi target, which papiPush finds.
-func indexOf(crawler config.Crawler, name string) (compare.Index, error) {
+func (s stored) indexOf(crawler config.Crawler, name string) (compare.Index, error) {
 	p, err := papiPush(crawler, name)
 	if err != nil {
 		return nil, &admin.Declined{Err: err}
@@ -80,7 +76,7 @@ func indexOf(crawler config.Crawler, name string) (compare.Index, error) {
 	if p.Source != nil {
 		index.source = *p.Source
 	}
-	return index, nil
+	return permitted{index, s.permit}, nil
 }
 
 // papiIndex is the index behind a papi target.

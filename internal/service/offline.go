@@ -125,8 +125,8 @@ func (noService) Fetch(context.Context, admin.Crawler, string, weburl.URL) (*adm
 }
 
 // IndexOf implements admin.Service.
-func (n noService) IndexOf(_ admin.Crawler, target string) (compare.Index, error) {
-	return indexOf(n.crawler, target)
+func (n noService) IndexOf(c admin.Crawler, target string) (compare.Index, error) {
+	return c.(*offline).indexOf(n.crawler, target)
 }
 
 // offline is a Crawler that no service runs. It implements admin.Crawler.
@@ -218,6 +218,9 @@ func (o *offline) Host(ctx context.Context, host weburl.HostKey) (scheduler.Host
 
 // Ill implements admin.Crawler. Only a crawl judges hosts.
 func (o *offline) Ill() []scheduler.IllHost { return nil }
+
+// Snapshot implements admin.Crawler.
+func (o *offline) Snapshot() scheduler.Snapshot { return scheduler.Snapshot{} }
 
 // LastRound implements admin.Crawler.
 func (o *offline) LastRound() time.Time { return time.Time{} }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/push"
@@ -19,6 +20,8 @@ type stored struct {
 	store *store.Store
 	db    *pgkv.Engine // nil: the store is in the data directory
 	node  *member      // nil without a node
+	// permit is the node's right to send requests to sites and indexers; nil: always.
+	permit permit.Permit
 }
 
 // openStore opens a store, that of a node if it has one.
@@ -27,7 +30,7 @@ func openStore(ctx context.Context, h Home, node *member, o store.Options) (own 
 		own.store, err = openPatiently(ctx, h, o)
 		return own, err
 	}
-	own.node, own.db = node, &node.Engine
+	own.node, own.db, own.permit = node, &node.Engine, node.Right()
 	own.store, err = store.On(node, h.name(), o)
 	return own, err
 }

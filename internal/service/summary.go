@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -31,6 +32,8 @@ type CrawlSummary struct {
 	Indexed   uint64 `json:"indexed"`
 	Permanent uint64 `json:"permanent_errors"`
 	Temporary uint64 `json:"temporary_errors"`
+	// BotWalls counts the responses of this run that were a bot wall's.
+	BotWalls uint64 `json:"bot_walls"`
 	// Made counts the changes of documents by the run.
 	Made events.Made `json:"made"`
 	// NotDone is the work left by a run that was stopped early, Later the work that --once does not wait for.
@@ -82,7 +85,7 @@ func (s *Service) summary(ctx context.Context, once crawl.Once, began time.Time)
 func summaryOf(name string, s crawl.Status, weights [6]int) CrawlSummary {
 	c := CrawlSummary{
 		Crawler: name, Pages: s.Totals.Pages, Known: s.Known, Indexed: s.Indexed,
-		Permanent: s.ByClass["permanent"], Temporary: s.ByClass["temporary"],
+		Permanent: s.ByClass["permanent"], Temporary: s.ByClass["temporary"], BotWalls: s.Errors[report.ErrorBotWall],
 		NotDone: NotDone{Unsent: s.Outbox.Waiting},
 		Later:   Later{Timed: s.Timed, Pending: s.Outbox.Pending, DeadLetters: s.Outbox.Dead},
 	}

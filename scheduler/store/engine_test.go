@@ -1,9 +1,11 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,6 +29,24 @@ func openInMemory() storetest.Opener {
 			t.Fatal(err)
 		}
 		return verified{s, t}
+	}
+}
+
+// tableless is an engine whose table is gone.
+type tableless struct{ memkv.Engine }
+
+func (e *tableless) View() kv.View { return noTable{e.Engine.View()} }
+
+type noTable struct{ kv.View }
+
+func (noTable) Get([]byte) ([]byte, error) { return nil, errors.New("relation kv does not exist") }
+
+// TestDamageNamesItsPlace: advice for a store that lies in no directory does not name one.
+func TestDamageNamesItsPlace(t *testing.T) {
+	_, err := On(&tableless{}, "docs in the database", Options{})
+	if words := fmt.Sprint(err); !errors.Is(err, scheduler.ErrDamaged) || strings.Contains(words, "directory") ||
+		!strings.HasPrefix(words, "store docs in the database: ") || !strings.Contains(words, "relation kv does not exist") {
+		t.Error(words)
 	}
 }
 

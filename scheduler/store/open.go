@@ -80,13 +80,13 @@ func (s *Store) readMeta() (c record.Counters, err error) {
 		return record.Counters{Clean: true}, nil // new, or the process died before the first commit
 	}
 	if v == nil {
-		return c, fmt.Errorf("store %s: %w: this database is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
+		return c, fmt.Errorf("store %s: %w: this database is not Sextant's; name another one", s.dir, scheduler.ErrFormat)
 	}
 	if len(v) != 1 {
 		return c, s.damaged("format", record.ErrLength)
 	}
 	if v[0] != Format {
-		return c, fmt.Errorf("store %s: %w: it has format %d, not %d: start with an empty data directory, or continue to use the program that wrote it",
+		return c, fmt.Errorf("store %s: %w: it has format %d, not %d: start with an empty store, or continue to use the program that wrote it",
 			s.dir, scheduler.ErrFormat, v[0], Format)
 	}
 	if v, err = view.Get(record.CountersKey()); err == nil && v == nil {

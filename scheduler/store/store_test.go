@@ -181,7 +181,7 @@ func TestOpenFormat(t *testing.T) {
 			set(t, dir, record.FormatKey(), []byte{other})
 			for _, o := range []Options{quick, {ReadOnly: true}} {
 				_, err := Open(dir, o)
-				if !errors.Is(err, scheduler.ErrFormat) || !strings.Contains(err.Error(), "start with an empty data directory, or continue to use the program that wrote it") {
+				if !errors.Is(err, scheduler.ErrFormat) || !strings.Contains(err.Error(), "start with an empty store, or continue to use the program that wrote it") {
 					t.Errorf("read-only %v: %v", o.ReadOnly, err)
 				}
 			}

@@ -28,7 +28,7 @@ type hostsData struct {
 	All     []report.HostRow
 	Columns []report.Column
 	Sort    string
-	Known   int // total, 0 if it is not known
+	Known   int // total
 	Hosts   []admin.HostStatus
 	Ill     []scheduler.IllHost // of show=ill
 	First   int                 // the number of the first, from 1
@@ -62,7 +62,7 @@ func hosts(v *visit) (any, error) {
 			return nil, err
 		}
 		n = len(d.Ill)
-		d.Ill, d.Known = part(d.Ill, from), n
+		d.Ill = part(d.Ill, from)
 	} else {
 		var all []admin.HostStatus // of both orders, as far as the page needs them
 		if err := v.get("/hosts", url.Values{"n": {strconv.Itoa(min(from+hostsShown+1, hostsListed))}}, &all); err != nil {
@@ -70,11 +70,20 @@ func hosts(v *visit) (any, error) {
 		}
 		d.choose(all)
 		n = len(d.Hosts)
-		if d.Hosts = part(d.Hosts, from); n <= from+hostsShown {
-			d.Known = n
-		}
+		d.Hosts = part(d.Hosts, from)
 	}
 	d.setNext(v, n)
+	d.Known = n
+	if n > hostsShown { // perhaps not all are listed
+		status, err := statusOf(v)
+		if err != nil {
+			return nil, err
+		}
+		d.Known = max(n, map[string]int{
+			"waiting": status.Hosts.WithWork, "ill": status.IllHosts,
+			"resting": status.Hosts.Closed - status.ClosedFor[scheduler.ByThrottle.String()],
+		}[d.Show])
+	}
 	return d, nil
 }
 

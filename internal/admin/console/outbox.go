@@ -30,6 +30,7 @@ type outboxData struct {
 	Lag     *admin.OutboxDetails
 	Targets []crawl.TargetStatus
 	Orders  []push.Listed
+	Total   int // that the filter matches, see admin.MostCounted
 	Next    string
 }
 
@@ -51,7 +52,7 @@ func outbox(v *visit) (any, error) {
 			d.Filter.State = "dead"
 		}
 	}
-	d.Orders, _, d.Next, err = paged[push.Listed](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
+	d.Orders, d.Total, d.Next, err = paged[push.Listed](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
 	return d, err
 }
 

@@ -19,6 +19,7 @@ import (
 	visiting "github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/store"
@@ -168,7 +169,9 @@ func TestHostsByParts(t *testing.T) {
 	for i := range 1000 {
 		all = append(all, admin.HostStatus{Host: "http://h.test:" + string(rune('0'+i%10)), Waiting: uint64(1000 - i)})
 	}
-	c := newConsole(t, admin.Reader, answers(t, map[string]any{"GET /hosts": all, "GET /status": []map[string]string{{"crawler": "a"}}}))
+	c := newConsole(t, admin.Reader, answers(t, map[string]any{
+		"GET /hosts": all, "GET /status": []map[string]any{{"crawler": "a", "hosts": map[string]int{"with_work": 5000}}},
+	}))
 	next := regexp.MustCompile(`rel="next" href="([^"]*)"`)
 	path, pages, rows := "/hosts?show=waiting", 0, 0
 	for path != "" && pages < 20 {
@@ -176,6 +179,7 @@ func TestHostsByParts(t *testing.T) {
 		if code != http.StatusOK {
 			t.Fatalf("%s: %d", path, code)
 		}
+		saysAll(t, path, body, "<caption>5\u202f000 hosts, from number ")
 		rows += strings.Count(body, `<th scope="row"`)
 		path, pages = "", pages+1
 		if m := next.FindStringSubmatch(body); m != nil {
@@ -196,6 +200,35 @@ func TestHostsByParts(t *testing.T) {
 	}
 	if code, _ := visitPage(t, newConsole(t, admin.Reader, answers(t, map[string]any{"GET /host": admin.HostDetails{}, "GET /status": []map[string]string{{"crawler": "a"}}, "GET /hosts/all": report.HostsPage{}})), w.Header().Get("Location")); code != http.StatusOK {
 		t.Errorf("the page of the host: %d", code)
+	}
+}
+
+// TestTotalsAreShown above lists of which a page shows a part.
+func TestTotalsAreShown(t *testing.T) {
+	until := time.Now().Add(time.Hour)
+	rests := slices.Repeat([]admin.HostStatus{{Host: "http://h.test", ClosedUntil: &until, ClosedBy: "backoff"}}, 101)
+	order := []push.Listed{{Entry: push.Entry{URL: "http://a.test/"}}}
+	for _, c := range []struct {
+		path, api string
+		answer    any
+		want      string
+	}{
+		{"/hosts?show=resting", "GET /hosts", rests, "3\u202f500 hosts, from number 1, that may not be visited"},
+		{"/hosts?show=resting", "GET /hosts", rests[:2], "2 hosts that may not be visited"},
+		{"/hosts?show=ill", "GET /hosts/ill", make([]scheduler.IllHost, 101), "2\u202f000 hosts, from number 1, whose"},
+		{"/outbox?state=dead&source=s", "GET /outbox", map[string]any{"items": order, "total": 1}, "1 dead letter matching"},
+		{"/outbox?state=waiting&source=s", "GET /outbox", map[string]any{"items": order, "total": 12_000}, "12\u202f000 orders matching"},
+		{"/outbox?state=pending&source=s", "GET /outbox", map[string]any{"items": order, "total": admin.MostCounted, "next": "x"},
+			"At least 10\u202f000 orders matching"},
+		{"/outbox?state=waiting&source=s", "GET /outbox", map[string]any{"items": order, "total": 9999, "next": "x"},
+			"9\u202f999 orders matching"},
+	} {
+		api := answers(t, map[string]any{c.api: c.answer, "GET /status": []map[string]any{{
+			"crawler": "a", "hosts": map[string]int{"closed": 4000}, "ill_hosts": 2000,
+			"closed_for": map[string]int{"throttle": 500, "backoff": 3500},
+		}}})
+		_, body := visitPage(t, newConsole(t, admin.Reader, api), c.path)
+		saysAll(t, c.path, body, "<caption>"+c.want)
 	}
 }
 

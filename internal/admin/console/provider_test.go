@@ -143,6 +143,8 @@ func TestForgedTokens(t *testing.T) {
 		"an old token":                  with("exp", time.Now().Add(-time.Hour).Unix()),
 		"another sign-in's nonce":       with("nonce", "other"),
 		"no nonce":                      with("nonce", nil),
+		"no subject":                    with("sub", nil),
+		"an empty subject":              with("sub", ""),
 		"changed claims": func(claims map[string]any) string {
 			parts := strings.Split(p.Sign(claims, p.Key), ".")
 			claims["sub"] = "2"

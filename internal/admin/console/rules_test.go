@@ -60,6 +60,7 @@ func TestRulesPage(t *testing.T) {
 	for _, want := range []string{
 		">\n\n&lt;a&gt;\n&lt;/textarea&gt;&lt;script&gt;", `name="etag" value="&#34;1&#34;"`, `data-file="CrawlConfig.xml" data-crawlers="[&#34;a&#34;]">`,
 		`class="take" data-name="CrawlConfig.xml.20260102-030405"`, "7 B",
+		"<caption>1 text that was in force</caption>",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%d, without %s:\n%s", status, want, body)

@@ -40,6 +40,7 @@ func functions(f *files) template.FuncMap {
 		"textPlain": func(s string) string { return cut(s, 80) },
 		"minus":     func(n, by any) float64 { return number(n) - number(by) },
 		"percent":   percent,
+		"countMost": func() int { return admin.MostCounted },
 		"total":     admin.Sum,
 		"escaped":   url.QueryEscape,
 		"sentence":  func(a admin.Answer) string { return sentence(a.String()) },

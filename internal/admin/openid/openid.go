@@ -145,6 +145,9 @@ func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier s
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1 {
 		return admin.Caller{}, errors.New("the ID token was made for another sign-in: its nonce differs")
 	}
+	if id.Subject == "" { // required by OpenID Connect Core 2
+		return admin.Caller{}, errors.New("the ID token has no sub")
+	}
 	var all claims
 	if err := id.Claims(&all); err != nil {
 		return admin.Caller{}, fmt.Errorf("the claims of the ID token: %w", err)

@@ -15,7 +15,7 @@ import (
 )
 
 // AdviceDamaged is the advice in errors that wrap scheduler.ErrDamaged.
-const AdviceDamaged = "restore the directory from a backup, or move it away and crawl again"
+const AdviceDamaged = "restore the store from a backup, or start with an empty one"
 
 // Damaged returns the error for a part of a database that cannot be read.
 func Damaged(name, part string, err error) error {
