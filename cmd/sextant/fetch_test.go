@@ -36,7 +36,9 @@ func TestFetchLimitsChunks(t *testing.T) {
 // TestFetchTellsOfDroppedMetas: permissions of a page are not those of its document.
 func TestFetchTellsOfDroppedMetas(t *testing.T) {
 	var out strings.Builder
-	metas := []extract.Meta{{Name: "acl_allow", Content: "all"}, {Name: "ACL-Deny", Content: "x"}, {Name: "author", Content: "ann"}}
+	metas := []extract.Meta{
+		{Name: "acl_allow", Content: "all"}, {Name: "ACL-Deny", Content: "x"}, {Name: "author", Content: "ann"},
+	}
 	err := texts(&out, unpainted)("page", shownPage{&admin.FetchedPage{Metas: metas}, 0})
 	const why = "; dropped: only the configuration sets permissions\n"
 	want := "  meta      acl_allow = all" + why + "  meta      ACL-Deny = x" + why + "  meta      author = ann\n"

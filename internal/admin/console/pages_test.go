@@ -179,7 +179,7 @@ func TestHostsByParts(t *testing.T) {
 		if code != http.StatusOK {
 			t.Fatalf("%s: %d", path, code)
 		}
-		saysAll(t, path, body, "<caption>5\u202f000 hosts, from number ")
+		saysAll(t, path, body, "<caption>5,000 hosts")
 		rows += strings.Count(body, `<th scope="row"`)
 		path, pages = "", pages+1
 		if m := next.FindStringSubmatch(body); m != nil {
@@ -203,7 +203,7 @@ func TestHostsByParts(t *testing.T) {
 	}
 }
 
-// TestTotalsAreShown above lists of which a page shows a part.
+// TestTotalsAreShown: a page that shows a part of a list has the length of the whole list above it.
 func TestTotalsAreShown(t *testing.T) {
 	until := time.Now().Add(time.Hour)
 	rests := slices.Repeat([]admin.HostStatus{{Host: "http://h.test", ClosedUntil: &until, ClosedBy: "backoff"}}, 101)
@@ -213,15 +213,16 @@ func TestTotalsAreShown(t *testing.T) {
 		answer    any
 		want      string
 	}{
-		{"/hosts?show=resting", "GET /hosts", rests, "3\u202f500 hosts, from number 1, that may not be visited"},
+		{"/hosts?show=resting", "GET /hosts", rests, "3,500 hosts that may not be visited"},
 		{"/hosts?show=resting", "GET /hosts", rests[:2], "2 hosts that may not be visited"},
-		{"/hosts?show=ill", "GET /hosts/ill", make([]scheduler.IllHost, 101), "2\u202f000 hosts, from number 1, whose"},
+		{"/hosts?show=ill", "GET /hosts/ill", make([]scheduler.IllHost, 101), "2,000 hosts whose"},
 		{"/outbox?state=dead&source=s", "GET /outbox", map[string]any{"items": order, "total": 1}, "1 dead letter matching"},
-		{"/outbox?state=waiting&source=s", "GET /outbox", map[string]any{"items": order, "total": 12_000}, "12\u202f000 orders matching"},
+		{"/outbox?state=waiting&source=s", "GET /outbox", map[string]any{"items": order, "total": 12_000},
+			"12,000 orders matching"},
 		{"/outbox?state=pending&source=s", "GET /outbox", map[string]any{"items": order, "total": admin.MostCounted, "next": "x"},
-			"At least 10\u202f000 orders matching"},
+			"At least 10,000 orders matching"},
 		{"/outbox?state=waiting&source=s", "GET /outbox", map[string]any{"items": order, "total": 9999, "next": "x"},
-			"9\u202f999 orders matching"},
+			"9,999 orders matching"},
 	} {
 		api := answers(t, map[string]any{c.api: c.answer, "GET /status": []map[string]any{{
 			"crawler": "a", "hosts": map[string]int{"closed": 4000}, "ill_hosts": 2000,
