@@ -117,16 +117,7 @@ func TestOff(t *testing.T) {
 func TestCollectorIsDown(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", server.URL+"/v1/traces")
-	log := &testlog.Buffer{}
-	ctx, end, err := Begin(t.Context(), "1", slog.New(slog.NewTextHandler(log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, span := Start(ctx, "page")
-	span.End(nil)
-	end()
-	if log.String() == "" {
+	if log := logOfSpan(t, server.URL); log == "" {
 		t.Error("nothing is logged")
 	}
 }
@@ -137,9 +128,17 @@ func TestCollectorIsSlow(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stop }))
 	defer server.Close()
 	defer close(stop)
-	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", server.URL+"/v1/traces")
 	defer func(d time.Duration) { endTime = d }(endTime)
 	endTime = time.Millisecond
+	if log := logOfSpan(t, server.URL); !strings.Contains(log, "level=WARN") {
+		t.Errorf("the log has %q, want a warning", log)
+	}
+}
+
+// logOfSpan sends a span to a collector and returns the log.
+func logOfSpan(t *testing.T, collector string) string {
+	t.Helper()
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", collector+"/v1/traces")
 	log := &testlog.Buffer{}
 	ctx, end, err := Begin(t.Context(), "1", slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
@@ -148,9 +147,7 @@ func TestCollectorIsSlow(t *testing.T) {
 	_, span := Start(ctx, "page")
 	span.End(nil)
 	end()
-	if !strings.Contains(log.String(), "level=WARN") {
-		t.Errorf("the log has %q, want a warning", log)
-	}
+	return log.String()
 }
 
 func BenchmarkOff(b *testing.B) {
