@@ -14,7 +14,9 @@ import (
 // catchSignals catches a service's signals until release is called, from before anything is opened, so that none is
 // missed. The first SIGTERM or SIGINT ends stop, the second one ends the process at once: that loses no more than a
 // crash. hangups has one entry for all SIGHUP since the last read.
-func catchSignals(ctx context.Context, log *slog.Logger) (stop context.Context, hangups <-chan struct{}, release func()) {
+func catchSignals(
+	ctx context.Context, log *slog.Logger,
+) (stop context.Context, hangups <-chan struct{}, release func()) {
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	reloads := make(chan struct{}, 1)
 	return stop, reloads, onSignals(cancel, func() {

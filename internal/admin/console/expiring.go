@@ -3,6 +3,7 @@ package console
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"maps"
 	"time"
 )
 
@@ -17,8 +18,10 @@ type expires[T any] struct {
 	ends  time.Time
 }
 
-// add adds a value; if there are most already, the one that ends first makes room for it.
+// add adds a value after it has removed those that ended; if most are left, the one that ends first makes room.
 func (e expiring[T]) add(secret string, value T, lasts time.Duration, most int) {
+	now := time.Now()
+	maps.DeleteFunc(e, func(_ [sha256.Size]byte, one expires[T]) bool { return !one.ends.After(now) })
 	if len(e) >= most {
 		var first [sha256.Size]byte
 		var ends time.Time
@@ -29,7 +32,7 @@ func (e expiring[T]) add(secret string, value T, lasts time.Duration, most int) 
 		}
 		delete(e, first)
 	}
-	e[sha256.Sum256([]byte(secret))] = expires[T]{value, time.Now().Add(lasts)}
+	e[sha256.Sum256([]byte(secret))] = expires[T]{value, now.Add(lasts)}
 }
 
 // get returns the value of a secret whose time has not ended.

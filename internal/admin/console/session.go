@@ -1,8 +1,6 @@
 package console
 
 import (
-	"crypto/sha256"
-	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -64,7 +62,6 @@ func (s *sessions) begin(one *session) (id string) {
 	id = newSecret()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.open, func(_ [sha256.Size]byte, old expires[*session]) bool { return !old.ends.After(time.Now()) })
 	s.open.add(id, one, sessionTime, maxSessions)
 	return id
 }
